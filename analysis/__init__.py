@@ -7,8 +7,6 @@ which is untrusted input (see `analysis.records.run_directory`). Any capture is 
     import analysis
     read = analysis.read("trace.pcap", packets=True)
     read.connections, read.packets  # data frames; analysis.flows.columns defines their columns
-
-Tables of NumPy columns: what captures, their matching, graphs and sweeps are computed with.
 """
 
 from analysis.flows import FileFacts, Reading, read

@@ -13,11 +13,11 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from analysis.analyze import files, short_numbers
-from analysis.analyze.connections import only
+from analysis import fmt
+from analysis.analyze import files
+from analysis.analyze.facts import Segments, unread
 from analysis.analyze.listed import JUDGED, ListedCapture, of_engine, of_reading, segments_again
-from analysis.analyze.options import AnalyzeOptions, check
-from analysis.analyze.policing import Segments, unread
+from analysis.analyze.options import AnalyzeOptions, check, only
 from analysis.analyze.reported import fault_sentence
 from analysis.flows.reader import FileFacts, Reading, columns, exchanges, read, write_without_copies
 from analysis.rendering import page_files
@@ -61,7 +61,7 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
 def _dedup(path: Path, to: Path, tunnels: Mapping[int, str]) -> None:
     with _telling(path):
         copies = write_without_copies(path, to, tunnels)
-    left_out = short_numbers.counted(copies, "copy", "copies")
+    left_out = fmt.counted(copies, "copy", "copies")
     click.echo(f"Written: {to}, without {left_out} of packets.", err=True)
 
 
@@ -137,10 +137,10 @@ def _show(
 ) -> None:
     """Print responses, events, or the tables."""
     if options.responses:
-        from analysis.analyze import responses
+        from analysis.analyze import terminal
 
         console.print(Text(str(path), style="bold"), soft_wrap=True)
-        responses.show(_exchanges(path, reading, options), console)
+        terminal.show_responses(_exchanges(path, reading, options), console)
     elif reading and options.events:
         from analysis.analyze import reported
 
@@ -200,7 +200,7 @@ def _end(data: list[dict[str, Any]], facts: Iterable[FileFacts], options: Analyz
 
 
 def _compared(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> int:
-    from analysis.analyze.comparison import compare
+    from analysis.analyze.two_captures import compare
 
     captures = [
         of_reading(_chosen(path, options)[0]) if options.choice else _listed(path, options)
@@ -214,7 +214,7 @@ def _compared(paths: Sequence[Path], options: AnalyzeOptions, console: Console) 
 
 
 def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> int:
-    from analysis.analyze import both
+    from analysis.analyze import two_captures
     from analysis.analyze.terminal import file_sentences
     from analysis.flows.ends import match_readings
 
@@ -229,9 +229,9 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
         )
     if options.choice:  # numbered as in the first capture
         readings[1] = only(readings[1], [connection.far["connection"] for connection in matched])
-    rows, captures = both.rows(matched), [of_reading(reading) for reading in readings]
+    rows, captures = two_captures.rows(matched), [of_reading(reading) for reading in readings]
     if not options.as_json:
-        both.show(matched, console)
+        two_captures.show(matched, console)
         for capture in captures:
             console.print(Text(f"\n{capture.file.path}", style="bold"), soft_wrap=True)
             for sentence in file_sentences(capture):

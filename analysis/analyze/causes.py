@@ -1,14 +1,11 @@
-"""Causes of slowness, their remedies, and verdicts in words.
-
-Quantities of a connection that the rules of a verdict compare.
-"""
+"""Causes of slowness with their remedies, and the quantities that a verdict's rules compare."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from analysis.analyze import short_numbers
+from analysis import fmt
 from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 
 
@@ -110,9 +107,7 @@ class SlownessVerdict:
 
     @property
     def _evidence(self) -> list[str]:
-        share = (
-            "" if self.share is None else f"{short_numbers.share(self.share, 1)} of {self.whole}"
-        )
+        share = "" if self.share is None else f"{fmt.share(self.share, 1)} of {self.whole}"
         first, last = self.packets
         several = f"packets {first:,} to {last:,}" if last > first else f"packet {first:,}"
         doubt = "" if self.confidence == "high" else f"{self.confidence} confidence"

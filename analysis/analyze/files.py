@@ -1,9 +1,7 @@
 """Files of `analyze --out FOLDER`: tables, graphs and pictures.
 
-Tables whose names need no quoting: a row for each direction, and a line of JSON a connection.
-
-Names have letters, digits and underscores, and differ also where case is ignored. The table as
-tcptrace names it is connections.csv.
+Of directions.csv and connections.ndjson the names need no quoting: they have letters, digits and
+underscores, and differ also where case is ignored. connections.csv has tcptrace's names.
 """
 
 from __future__ import annotations
@@ -201,12 +199,12 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
 
 def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
     """Return which graphs leave connections out, and how to get the others."""
-    from analysis.graphs import views, webpage
+    from analysis.graphs import webpage
     from analysis.graphs.capture import HOW_CHOSEN
 
     drawn = (
         ("The page shows", {"html"}, webpage.MOST_CONNECTIONS),
-        ("Pictures show", PICTURES, views.MOST_PICTURED),
+        ("Pictures show", PICTURES, webpage.MOST_PICTURED),
     )
     return [
         f"{what} {most} of {connections:,} connections: {HOW_CHOSEN}. --connection N gives others."

@@ -1,13 +1,15 @@
-"""Connections of a capture as a list of rows.
+"""Connections of a capture as a list of rows, and the table of many of them.
 
-Table of many connections: a line of figures and a line with the ends for each.
+Connections that never opened (without an answer, refused, left half open, or of a scan) are counted
+in sentences instead.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cache, cached_property
 from heapq import nlargest
 from typing import Any, NamedTuple
@@ -15,9 +17,15 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from analysis.analyze import short_numbers
-from analysis.analyze.facts import ConnectionFacts, connection
-from analysis.analyze.policing import COLUMNS, Segments, segments_of, unread
+from analysis import fmt
+from analysis.analyze.facts import (
+    COLUMNS,
+    ConnectionFacts,
+    Segments,
+    connection,
+    segments_of,
+    unread,
+)
 from analysis.analyze.verdict import verdict
 from analysis.flows.columns import Handed, connection_names, listed
 from analysis.flows.reader import FileFacts, IcmpError, Reading, icmp_errors, rows
@@ -129,6 +137,113 @@ def segments_again(results: Mapping[str, Any]) -> Segments:
     return segments_of(cells)
 
 
+_SCAN = 10
+"""Targets that one host tries to open within a capture before this counts as a scan."""
+_NAMED = 3
+_OPENING = tuple(
+    f"{name}_{way}"
+    for name in ("syns", "total_packets", "resets_sent", "actual_data_pkts")
+    for way in ("a2b", "b2a")
+)
+
+
+class Attempt(StrEnum):
+    """The ways in which a connection does not open; the values are words for a reader."""
+
+    UNANSWERED = "never answered"
+    REFUSED = "refused"
+    HALF_OPEN = "answered and left half open"
+
+
+@dataclass
+class _Tried:
+    """Attempts that one sentence describes. Of the targets hashes are kept, for memory."""
+
+    kinds: Counter[Attempt] = field(default_factory=Counter)
+    sources: set[str] = field(default_factory=set)
+    hosts: set[int] = field(default_factory=set)
+    targets: set[int] = field(default_factory=set)
+    named: dict[str, None] = field(default_factory=dict)
+    open: dict[str, None] = field(default_factory=dict)
+
+    def add(self, kind: Attempt, source: str, host: str, port: int) -> None:
+        self.kinds[kind] += 1
+        self.sources.add(source)
+        self.hosts.add(hash(host))
+        self.targets.add(hash((host, port)))
+        names = self.open if kind == Attempt.HALF_OPEN else self.named
+        if len(names) <= _NAMED:
+            names[fmt.end(host, port)] = None
+
+
+def attempts(capture: ListedCapture) -> tuple[list[int], list[str]]:
+    """Return the places of connections that opened, and sentences on the others."""
+    kinds = [_kind(*row) for row in capture.values(*_OPENING)]
+    opened = [at for at, kind in enumerate(kinds) if kind is None]
+    if len(opened) == len(kinds):
+        return opened, []
+    return opened, list(_sentences(capture, kinds))
+
+
+def _kind(
+    syns: int, answers: int, sent: int, back: int, resets: int, refusals: int, *data: int
+) -> Attempt | None:
+    if not syns or any(data) or sent > syns + resets:
+        return None
+    if not back:
+        return Attempt.UNANSWERED
+    if back <= refusals:
+        return Attempt.REFUSED
+    return Attempt.HALF_OPEN if answers else None
+
+
+def _sentences(capture: ListedCapture, kinds: list[Attempt | None]) -> Iterator[str]:
+    hosts = capture.column("host_a")
+    numbers = Counter(host for host, kind in zip(hosts, kinds, strict=True) if kind)
+    scans = {host: _Tried() for host, number in numbers.items() if number >= _SCAN}
+    others = {kind: _Tried() for kind in Attempt}
+    ends = capture.values("host_a", "host_b", "port_b")
+    for (source, host, port), kind in zip(ends, kinds, strict=True):
+        if kind and source in scans:
+            scans[source].add(kind, source, host, port)
+    repeated = {source for source, tried in scans.items() if len(tried.targets) < _SCAN}
+    ends = capture.values("host_a", "host_b", "port_b")
+    for (source, host, port), kind in zip(ends, kinds, strict=True):
+        if kind and (source not in scans or source in repeated):
+            others[kind].add(kind, source, host, port)
+    found = [(source, tried) for source, tried in scans.items() if source not in repeated]
+    yield from (_scan(source, tried) for source, tried in found[:_NAMED])
+    if rest := found[_NAMED:]:
+        several = sum(tried.kinds.total() for _, tried in rest)
+        yield f"Scans by {len(rest):,} more addresses: {several:,} connections."
+    yield from (_other(kind, tried) for kind, tried in others.items() if tried.kinds)
+
+
+def _scan(source: str, tried: _Tried) -> str:
+    hosts = fmt.counted(len(tried.hosts), "address", "addresses")
+    found = ", ".join(f"{number:,} {kind}" for kind, number in sorted(tried.kinds.items()))
+    targets = fmt.counted(len(tried.targets), "port")
+    return f"Scan by {source} of {targets} at {hosts}: {found}{_first_few(tried.open)}."
+
+
+def _other(kind: Attempt, tried: _Tried) -> str:
+    number = fmt.counted(tried.kinds.total(), "connection")
+    source = "".join(tried.sources)
+    if len(tried.sources) > 1:
+        source = f"{len(tried.sources):,} addresses"
+    names = tried.open if kind == Attempt.HALF_OPEN else tried.named
+    targets = fmt.listed(list(names))
+    if len(tried.targets) > _NAMED:
+        targets = f"{len(tried.targets):,} ports{_first_few(names)}"
+    return f"{kind.capitalize()}: {number}, from {source} to {targets}."
+
+
+def _first_few(names: dict[str, None]) -> str:
+    """Return the first names in brackets; empty without any."""
+    shown = list(names)[:_NAMED]
+    return f" ({', '.join([*shown, *(['...'] if len(names) > _NAMED else [])])})" if shown else ""
+
+
 MOST = 30
 """Connections that the table has."""
 _ARROW = "\N{RIGHTWARDS ARROW}"
@@ -199,7 +314,7 @@ def show_many(
         octets = list(map(sum, capture.values(*_SIZE)))
         rest = sum(octets[at] for at in places) - sum(octets[at] for at in first)
         how = "; --out FOLDER writes them all" if shown.tells_how else ""
-        console.print(f"\nAnd {left:,} more, with {short_numbers.size(rest)} together{how}.")
+        console.print(f"\nAnd {left:,} more, with {fmt.size(rest)} together{how}.")
         console.print(f"Shown: {order.words}.")
         if shown.tells_how:
             console.print("--connection N shows one of them alone, --sort chooses others.")
@@ -220,21 +335,21 @@ def _print_connection(facts: ConnectionFacts, digits: int, console: Console) -> 
 def _round_trips(facts: ConnectionFacts) -> str:
     main = facts.directions[0]
     if main.place == "receiver" or not main["rtt_samples"]:
-        return short_numbers.NOTHING
+        return fmt.NOTHING
     trips = (main["rtt_p50"], main["rtt_p95"])
-    return " / ".join(short_numbers.digits((trip or 0) / 1e6) for trip in trips)
+    return " / ".join(fmt.digits((trip or 0) / 1e6) for trip in trips)
 
 
 def _repeated(facts: ConnectionFacts) -> str:
     main = facts.directions[0]
     is_seen = main.sees_sending or main["retransmissions"]
-    return f"{main['retransmissions']:,}" if is_seen else short_numbers.NOTHING
+    return f"{main['retransmissions']:,}" if is_seen else fmt.NOTHING
 
 
 _COLUMNS = (
-    _Column("Bytes", 7, lambda facts: short_numbers.size(facts.directions[0].carried)),
-    _Column("Time", 7, lambda facts: short_numbers.seconds(facts.duration)),
-    _Column("Goodput", 11, lambda facts: short_numbers.rate(facts.directions[0]["goodput"])),
+    _Column("Bytes", 7, lambda facts: fmt.size(facts.directions[0].carried)),
+    _Column("Time", 7, lambda facts: fmt.seconds(facts.duration)),
+    _Column("Goodput", 11, lambda facts: fmt.rate(facts.directions[0]["goodput"])),
     _Column("RTT 50/95 ms", 12, _round_trips),
     _Column("Again", 5, _repeated),
     _Column("Slow because", 0, lambda facts: str(verdict(facts).cause)),
@@ -263,9 +378,7 @@ def _print_counts(capture: ListedCapture, places: Sequence[int], console: Consol
     words = _counted(vantages, _VANTAGES)
     console.print(f"Where the capture was taken, by connection: {words}.")
     if set(vantages) & {"a", "b", "middle"}:
-        console.print(
-            f"{short_numbers.NOTHING}: this is unknown if data is captured at its receiver."
-        )
+        console.print(f"{fmt.NOTHING}: this is unknown if data is captured at its receiver.")
 
 
 def _counted(counts: Counter[str], words: Mapping[str, str]) -> str:

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from analysis.analyze import short_numbers
+from analysis import fmt
 from analysis.analyze.listed import MOST, ListedCapture, ManyShown, of_engine
 from analysis.analyze.terminal import show
 from analysis.flows.reader import FollowedCapture
@@ -304,9 +304,9 @@ def _line(capture: FollowedCapture) -> str:
         for name in ("unique_bytes_sent", "retransmissions")
     )
     return (
-        f"{at:%H:%M:%S}  {short_numbers.counted(file.packets, 'packet')},"
-        f" {short_numbers.counted(in_all, 'connection')}, {short_numbers.size(data)} (each once),"
-        f" {short_numbers.counted(again, 'retransmission')}"
+        f"{at:%H:%M:%S}  {fmt.counted(file.packets, 'packet')},"
+        f" {fmt.counted(in_all, 'connection')}, {fmt.size(data)} (each once),"
+        f" {fmt.counted(again, 'retransmission')}"
     )
 
 
@@ -318,5 +318,5 @@ def _listed(capture: FollowedCapture) -> tuple[ListedCapture, int]:
 
 def _tell_forgotten(listed: ListedCapture, in_all: int, console: Console) -> None:
     if forgotten := in_all - listed.height:
-        connections = short_numbers.counted(forgotten, "connection")
+        connections = fmt.counted(forgotten, "connection")
         console.print(Text(f"Forgotten to save memory: {connections}, those silent longest."))

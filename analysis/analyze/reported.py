@@ -1,10 +1,6 @@
-"""Sentences on errors of ICMP about connections and flows of UDP.
+"""Sentences and lines on a capture: errors of ICMP, extensions of TCP, events, and doubts.
 
-Sentences on extensions of TCP that a connection uses: Fast Open, Multipath TCP, AccECN.
-
-Events of a capture, packet by packet.
-
-What makes the figures of a capture doubtful: sentences for the reader, each with what helps.
+Doubts are what makes the figures of a capture doubtful, each with what helps.
 """
 
 from collections import Counter
@@ -14,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.analyze import short_numbers
+from analysis import fmt
 from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 from analysis.analyze.listed import ListedCapture
 from analysis.flows import FileFacts
@@ -58,8 +54,8 @@ def about_many(capture: ListedCapture) -> list[str]:
     if not errors:
         return []
     kinds = Counter(map(named, errors)).most_common()
-    counts = short_numbers.listed([f"{name} {_times(count)}" for name, count in kinds])
-    about = short_numbers.counted(len(capture.errors), "connection")
+    counts = fmt.listed([f"{name} {_times(count)}" for name, count in kinds])
+    about = fmt.counted(len(capture.errors), "connection")
     return [f"ICMP reports about {about}: {counts}; --events lists them."]
 
 
@@ -103,7 +99,7 @@ def sentences(facts: ConnectionFacts, joined: Subflows) -> list[str]:
     found = [_fast_open(ways[0]), _multipath(facts.number, ways, joined)]
     if all(way["ecn_counter"] for way in ways):
         options = sum(way["accecn_options"] for way in ways)
-        found.append(f"ECN is accurate: {short_numbers.counted(options, 'option')} of counters.")
+        found.append(f"ECN is accurate: {fmt.counted(options, 'option')} of counters.")
     return [sentence for sentence in found if sentence]
 
 
@@ -114,8 +110,8 @@ def _fast_open(way: DirectionFacts) -> str:
         way["fastopen"], []
     )
     if sent:
-        size = short_numbers.size(sent)
-        answer = "accepted" if taken == sent else f"{short_numbers.size(taken or 0)} accepted"
+        size = fmt.size(sent)
+        answer = "accepted" if taken == sent else f"{fmt.size(taken or 0)} accepted"
         answer = "not answered" if taken is None else answer if taken else "rejected"
         parts.append(f"{size} in the SYN, {answer}")
     return f"Fast Open: {', '.join(parts)}." if parts else ""
@@ -132,7 +128,7 @@ def _multipath(number: int, ways: list[DirectionFacts], joined: Subflows) -> str
         return f"Multipath TCP: asked for, {'refused' if ways[1]['syns'] else 'not answered'}."
     own = [str(each) for each, owner in joined.items() if owner == number]
     version = f"Multipath TCP, version {ways[1]['mptcp_version']}"
-    return f"{version}: joined by connection {short_numbers.listed(own)}." if own else f"{version}."
+    return f"{version}: joined by connection {fmt.listed(own)}." if own else f"{version}."
 
 
 _HEAD = ("Packet", "Time (s)", "Conn.", "Way", "Severity", "Event", "What the packet says", "Why")
@@ -203,7 +199,7 @@ def _of_file(file: FileFacts) -> Iterator[str]:
             " 128."
         )
     if "link type not known" in file.ignored:
-        types = short_numbers.listed([str(link_type) for link_type in file.link_types])
+        types = fmt.listed([str(link_type) for link_type in file.link_types])
         yield (
             f"Of link type {types} not all is read: Ethernet, Linux cooked, raw IP, loopback and"
             " PPP are."
@@ -218,8 +214,7 @@ def _of_file(file: FileFacts) -> Iterator[str]:
 def _of_times(file: FileFacts) -> Iterator[str]:
     if file.longest_back >= _STEP:
         extent = (
-            f"at {short_numbers.counted(file.backwards, 'packet')}, by up to"
-            f" {short_numbers.seconds(file.longest_back)}"
+            f"at {fmt.counted(file.backwards, 'packet')}, by up to {fmt.seconds(file.longest_back)}"
         )
         yield (
             f"Time goes backwards in this file {extent}: durations, rates, round trips and"
@@ -313,5 +308,5 @@ def fault_sentence(file: FileFacts) -> str:
     """Return where and why reading a damaged file stopped."""
     return (
         f"{file.path} is damaged: {file.fault}. Reading stopped at byte {file.fault_offset or 0:,},"
-        f" after {short_numbers.counted(file.packets, 'packet')}; what precedes is shown."
+        f" after {fmt.counted(file.packets, 'packet')}; what precedes is shown."
     )

@@ -1,19 +1,20 @@
-"""Terminal output of analyze: tables, sentences and definitions of columns."""
+"""Terminal output of analyze: connections, UDP, response times, and definitions of columns."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis.analyze import short_numbers
-from analysis.analyze.connections import attempts
+from analysis import fmt
 from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts
-from analysis.analyze.listed import USUAL, ListedCapture, ManyShown, show_many
+from analysis.analyze.listed import USUAL, ListedCapture, ManyShown, attempts, show_many
 from analysis.analyze.reported import (
     Subflows,
     about_connection,
@@ -81,7 +82,7 @@ def _block(facts: ConnectionFacts, joined: Subflows, console: Console) -> None:
     console.print(Text(verdict(facts).sentence, style="bold"))
     if facts.row["network"]:
         console.print(Text(f"In {facts.row['network']}."))
-    console.print(Text(f"{facts.vantage} {short_numbers.seconds(facts.duration)}, {facts.ended}."))
+    console.print(Text(f"{facts.vantage} {fmt.seconds(facts.duration)}, {facts.ended}."))
     if facts.opened:
         console.print(Text(facts.opened))
     for sentence in [*sentences(facts, joined), *about_connection(facts.errors)]:
@@ -96,9 +97,7 @@ def _block(facts: ConnectionFacts, joined: Subflows, console: Console) -> None:
     columns = [figures(direction) for direction in facts.shown]
     for name in columns[0]:
         if any(column[name] for column in columns):
-            table.add_row(
-                name, *(Text(column[name] or short_numbers.NOTHING) for column in columns)
-            )
+            table.add_row(name, *(Text(column[name] or fmt.NOTHING) for column in columns))
     console.print(table)
 
 
@@ -106,19 +105,19 @@ def figures(direction: DirectionFacts) -> dict[str, str]:
     """Return the figures of one direction by name; empty if the capture does not show one."""
     closed = int(direction.back("zero_window_time") or 0)
     again, episodes, gaps = _again(direction)
-    probes = short_numbers.counted(direction["probes"], "probe")
+    probes = fmt.counted(direction["probes"], "probe")
     has_limit = direction.answered and not direction.is_request
     return {
-        "Bytes (each once)": short_numbers.size(direction.carried),
+        "Bytes (each once)": fmt.size(direction.carried),
         "Segments with data": f"{direction['actual_data_pkts']:,}",
-        "Goodput": short_numbers.rate(direction["goodput"]),
+        "Goodput": fmt.rate(direction["goodput"]),
         "RTT median, 95 %": _rtt(direction),
         "Retransmissions": again,
         "Loss episodes": episodes,
         "Gaps and copies": gaps,
         "Reordering": _reordering(direction),
         "ECN marks (CE)": f"{direction['ce_packets']:,}" if direction["ce_packets"] else "",
-        "Closed window": f"{short_numbers.seconds(closed)}, {probes} of it"
+        "Closed window": f"{fmt.seconds(closed)}, {probes} of it"
         if closed or direction["probes"]
         else "",
         "Keep-alives": f"{direction['keepalives']:,}" if direction["keepalives"] else "",
@@ -130,15 +129,15 @@ def _rtt(direction: DirectionFacts) -> str:
     if direction.place == "receiver":
         return _NEXT_TO_IT
     if not direction["rtt_samples"]:
-        return short_numbers.NOTHING
-    values = [short_numbers.milliseconds(direction[name]) for name in ("rtt_p50", "rtt_p95")]
+        return fmt.NOTHING
+    values = [fmt.milliseconds(direction[name]) for name in ("rtt_p50", "rtt_p95")]
     return ", ".join(values) + (" (capture to receiver)" if direction.place == "middle" else "")
 
 
 def _again(direction: DirectionFacts) -> tuple[str, str, str]:
     """Return retransmissions and loss episodes, if the capture can tell, and gaps and copies."""
     filled = ", ".join(
-        short_numbers.counted(direction[name], thing, several)
+        fmt.counted(direction[name], thing, several)
         for name, thing, several in (
             ("late", "gap filled", "gaps filled"),
             ("copies", "copy", "copies"),
@@ -157,16 +156,16 @@ def _again(direction: DirectionFacts) -> tuple[str, str, str]:
 def _reordering(direction: DirectionFacts) -> str:
     if not direction["reordered"]:
         return "none seen"
-    most = short_numbers.counted(direction["reordering_packets"], "packet")
-    return f"{short_numbers.counted(direction['reordered'], 'packet')}, overtaken by at most {most}"
+    most = fmt.counted(direction["reordering_packets"], "packet")
+    return f"{fmt.counted(direction['reordered'], 'packet')}, overtaken by at most {most}"
 
 
 def _limited(direction: DirectionFacts) -> str:
     limits = direction.limits
     total = sum(limits.values())
-    shares = {state: short_numbers.share(time, total) for state, time in limits.items()}
+    shares = {state: fmt.share(time, total) for state, time in limits.items()}
     words = ", ".join(f"{LIMITS[state]} {share}" for state, share in shares.items())
-    return words or short_numbers.NOTHING
+    return words or fmt.NOTHING
 
 
 def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[str]:
@@ -181,10 +180,10 @@ def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[st
     if file.first is not None:
         begin = f", from {datetime.fromtimestamp(file.first // 10**9, UTC):%Y-%m-%d %H:%M:%S} UTC"
     sentences = [
-        f"\nFile: {file.format}{packed}, {short_numbers.size(file.bytes)},"
-        f" {short_numbers.counted(file.packets, 'packet')},"
-        f" {short_numbers.counted(file.tcp_segments, 'TCP segment')} in"
-        f" {short_numbers.counted(number, 'connection')}{begin}."
+        f"\nFile: {file.format}{packed}, {fmt.size(file.bytes)},"
+        f" {fmt.counted(file.packets, 'packet')},"
+        f" {fmt.counted(file.tcp_segments, 'TCP segment')} in"
+        f" {fmt.counted(number, 'connection')}{begin}."
     ]
     if file.ignored:
         why = ", ".join(
@@ -232,7 +231,7 @@ def show_datagrams(capture: ListedCapture, console: Console) -> None:
         return
     quic = sum(bool(flow["quic_version"]) for flow in flows)
     words = f", {quic:,} of QUIC" if quic else ""
-    count = short_numbers.counted(len(flows), "flow")
+    count = fmt.counted(len(flows), "flow")
     console.print(Text(f"\nUDP: {count}{words}", style="bold cyan"))
     for flow in nlargest(_MOST_FLOWS, flows, key=_size):
         console.print(Text(", ".join([_udp_figures(flow), *about_flow(capture.icmp, flow)])))
@@ -247,12 +246,12 @@ def _size(flow: _Flow) -> int:
 
 def _udp_figures(flow: _Flow) -> str:
     name = f"QUIC {flow['quic_version']}" if flow["quic_version"] else "UDP"
-    took = short_numbers.seconds(flow["duration"])
+    took = fmt.seconds(flow["duration"])
     gap = max(flow["longest_gap_a2b"], flow["longest_gap_b2a"])
     parts = [
-        f"{name}: {short_numbers.size(_size(flow))} in {took}",
+        f"{name}: {fmt.size(_size(flow))} in {took}",
         *_rates(flow),
-        f"longest gap {short_numbers.seconds(gap)}",
+        f"longest gap {fmt.seconds(gap)}",
         *_round_trips(flow),
     ]
     return ", ".join(parts)
@@ -262,7 +261,7 @@ def _rates(flow: _Flow) -> list[str]:
     if not flow["duration"]:
         return []
     rates = [8e9 * flow[f"bytes_{way}"] / flow["duration"] for way in ("a2b", "b2a")]
-    return ["{} and {} back".format(*map(short_numbers.rate, rates))]
+    return ["{} and {} back".format(*map(fmt.rate, rates))]
 
 
 def _round_trips(flow: _Flow) -> list[str]:
@@ -270,13 +269,119 @@ def _round_trips(flow: _Flow) -> list[str]:
     found = []
     if flow["handshake_outer"] is not None:
         trip = flow["handshake_outer"] + (flow["handshake_inner"] or 0)
-        found.append(f"handshake {short_numbers.milliseconds(trip)}")
+        found.append(f"handshake {fmt.milliseconds(trip)}")
     if flow["spin_samples"]:
-        found.append(f"spin bit {short_numbers.milliseconds(flow['spin_p50'])}")
+        found.append(f"spin bit {fmt.milliseconds(flow['spin_p50'])}")
     return found
 
 
 def _udp_ends(flow: _Flow) -> str:
-    a, b = (short_numbers.end(flow[f"host_{end}"], flow[f"port_{end}"]) for end in "ab")
+    a, b = (fmt.end(flow[f"host_{end}"], flow[f"port_{end}"]) for end in "ab")
     identifier = f", DCID {flow['quic_identifier']}" if flow["quic_identifier"] else ""
     return f"{a} {_ARROW} {b}{identifier}"
+
+
+_MOST = 20
+"""Servers that the terminal shows."""
+_NS = 1e6
+
+
+class ServerTimes(NamedTuple):
+    """Requests to one server by one protocol, as rows of EXCHANGES."""
+
+    protocol: str
+    server: str
+    port: int
+    rows: list[dict[str, Any]]
+
+    def times(self, name: str) -> list[int]:
+        """Return the known times in a column, the shortest first."""
+        return sorted(row[name] for row in self.rows if row[name] is not None)
+
+    @property
+    def answered(self) -> int:
+        return len(self.times("response_time"))
+
+    @property
+    def slowest(self) -> dict[str, Any] | None:
+        """The exchange with the longest response time."""
+        known = [row for row in self.rows if row["response_time"] is not None]
+        return max(known, key=lambda row: row["response_time"], default=None)
+
+
+def by_server(rows: Sequence[dict[str, Any]]) -> list[ServerTimes]:
+    """Group exchanges by protocol and server, those with most time in responses first."""
+    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["protocol"], row["server"], row["server_port"]), []).append(row)
+    found = [ServerTimes(*key, of_it) for key, of_it in groups.items()]
+    return sorted(found, key=lambda server: -sum(server.times("response_time")))
+
+
+def percentile(times: Sequence[int], percent: int) -> int:
+    """Return the least of sorted times that so many percent do not exceed (nearest rank)."""
+    return times[max(-(-len(times) * percent // 100), 1) - 1]
+
+
+def show_responses(rows: Sequence[dict[str, Any]], console: Console) -> None:
+    """Print the times by server, and the slowest answer of each."""
+    servers = by_server(rows)
+    if not servers:
+        console.print("No request with an answer was found.")
+        return
+    console.print(Text("\n" + _line("Times in ms", "Count", *_HEADS), style="bold"))
+    for server in servers[:_MOST]:
+        _print_server(server, console)
+    if left := servers[_MOST:]:
+        count = sum(len(server.rows) for server in left)
+        console.print(f"And {count:,} requests to {len(left):,} more; --json has them all.")
+    console.print(
+        Text(
+            "\nResponse: from the last packet of a request to the first of its answer. Think:"
+            " without the round trip to the server. Transfer: of the answer. Idle: until the"
+            " next request, the sum."
+        )
+    )
+
+
+_HEADS = ("Response 50/95/max", "Think 50/95", "Transf. 50/95", "Idle")
+_WIDTHS = (13, 6, 18, 13, 13, 7)
+
+
+def _line(*cells: str) -> str:
+    name, *figures = (
+        cell.ljust(width) if not at else cell.rjust(width)
+        for at, (cell, width) in enumerate(zip(cells, _WIDTHS, strict=True))
+    )
+    return "  ".join([name, *figures])
+
+
+def _print_server(server: ServerTimes, console: Console) -> None:
+    idle = server.times("idle_time")
+    cells = [
+        server.protocol,
+        f"{len(server.rows):,}",
+        _percentiles(server.times("response_time"), 50, 95, 100),
+        _percentiles(server.times("think_time"), 50, 95),
+        _percentiles(server.times("transfer_time"), 50, 95),
+        fmt.seconds(sum(idle)) if idle else fmt.NOTHING,
+    ]
+    console.print(Text(_line(*cells)))
+    parts = [fmt.end(server.server, server.port)]
+    if missing := len(server.rows) - server.answered:
+        parts.append(f"{missing:,} without an answer")
+    if slowest := server.slowest:
+        what = f" ({slowest['what']})" if slowest["what"] else ""
+        parts.append(f"slowest: packet {slowest['answer_packet']:,}{what}")
+    console.print(Text("  " + ", ".join(parts), style="cyan"))
+
+
+def _percentiles(times: Sequence[int], *percents: int) -> str:
+    if not times:
+        return fmt.NOTHING
+    return " / ".join(_milliseconds(percentile(times, each)) for each in percents)
+
+
+def _milliseconds(time: int) -> str:
+    """Return three digits, or two places below a millisecond: wider figures leave their column."""
+    return f"{time / _NS:.2f}" if time < _NS else fmt.digits(time / _NS)

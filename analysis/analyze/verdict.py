@@ -4,13 +4,11 @@ Each rule is a function of `Signs` that returns a `SlownessVerdict` or None. The
 look at connections that never got going or died, and the first that fits decides. Of the others,
 that with the greatest share of the time decides. All work at any place of the capture: the engine
 moves what it sees to the sender by the round trip of the handshake (core/src/sender_view.rs).
-
-Rules of a verdict about the network: losses, reordering, marks, queues and slow start.
 """
 
 from __future__ import annotations
 
-from analysis.analyze import short_numbers
+from analysis import fmt
 from analysis.analyze.causes import MOST, Cause, Signs, SlownessVerdict
 from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 
@@ -30,7 +28,7 @@ def timeouts(signs: Signs) -> SlownessVerdict | None:
     time = signs.timeouts
     if time < MOST * signs.time:
         return None
-    why = f"the sender waited {short_numbers.seconds(time)} for its retransmission timer"
+    why = f"the sender waited {fmt.seconds(time)} for its retransmission timer"
     packets = signs.packets("loss" if signs.main["loss_first"] else "limited_network")
     return SlownessVerdict(Cause.TIMEOUT, why, time / signs.time, packets=packets)
 
@@ -48,8 +46,8 @@ def losses(signs: Signs) -> SlownessVerdict | None:
 
 def _lossy(signs: Signs, share: float) -> SlownessVerdict:
     """Name the losses a policer's, or random."""
-    lost = short_numbers.counted(signs.lost, "segment")
-    part = short_numbers.share(signs.lost, int(signs.main["actual_data_pkts"]))
+    lost = fmt.counted(signs.lost, "segment")
+    part = fmt.share(signs.lost, int(signs.main["actual_data_pkts"]))
     packets = signs.packets("loss")
     if signs.hides_queue and (signs.facts.policing or 0.0) < 1:
         why = f"without SACK the {lost} lost ({part}) do not show whether a queue was full"
@@ -57,7 +55,7 @@ def _lossy(signs: Signs, share: float) -> SlownessVerdict:
     if not _is_policed(signs):
         why = f"the network lost {lost} ({part}) without a queue before, and the sender slows down"
         return SlownessVerdict(Cause.LOSS, why, share, packets=packets)
-    bursts = short_numbers.counted(int(signs.main["loss_events"]), "burst")
+    bursts = fmt.counted(int(signs.main["loss_events"]), "burst")
     why = f"a policer drops without a queue: {lost} ({part}) in {bursts}"
     return SlownessVerdict(Cause.POLICER, why, share, packets=packets, confidence="medium")
 
@@ -107,9 +105,9 @@ def reordering(signs: Signs) -> SlownessVerdict | None:
     overtaken, needless = int(signs.main["reordered"]), signs.needless
     if share < MOST or not _is_reordering(signs) or max(overtaken, needless) < _OUTAGES:
         return None
-    proof = f"{short_numbers.counted(overtaken, 'packet')} came late, overtaken by others"
+    proof = f"{fmt.counted(overtaken, 'packet')} came late, overtaken by others"
     if not overtaken:
-        proof = f"{short_numbers.counted(needless, 'retransmission')} repaired no loss"
+        proof = f"{fmt.counted(needless, 'retransmission')} repaired no loss"
     why = f"the path reorders packets, which the sender takes for losses: {proof}"
     return SlownessVerdict(Cause.REORDERING, why, share, packets=signs.packets("loss"))
 
@@ -118,24 +116,24 @@ def marks(signs: Signs) -> SlownessVerdict | None:
     share, marked = signs.congested / signs.time, signs.marked
     if share < MOST or marked < _FEWEST_MARKS or signs.main["loss_events"] or _is_bloated(signs):
         return None
-    number = short_numbers.counted(marked, "mark")
+    number = fmt.counted(marked, "mark")
     why = f"a queue marks packets (ECN) before it is full, and the sender slows down: {number}"
     return SlownessVerdict(Cause.MARKS, why, share, packets=signs.packets("limited_network"))
 
 
 def queue(signs: Signs) -> SlownessVerdict | None:
-    share, delay = signs.congested / signs.time, short_numbers.milliseconds(signs.queueing(50))
+    share, delay = signs.congested / signs.time, fmt.milliseconds(signs.queueing(50))
     is_other = losses(signs) or _is_reordering(signs) or _is_outage(signs)
     if share < MOST or is_other or not (signs.fills_link or _fills_queue(signs)):
         return None
     packets = signs.packets("limited_network")
     if _is_bloated(signs):
-        trip = short_numbers.milliseconds(signs.trip)
+        trip = fmt.milliseconds(signs.trip)
         why = f"a queue adds {delay} to the round trip of {trip}"
         return SlownessVerdict(Cause.BLOAT, why, share, packets=packets)
     if signs.is_small:
         return None
-    reached = short_numbers.rate(signs.main["rate"])
+    reached = fmt.rate(signs.main["rate"])
     why = f"the link's rate is reached, {reached} on average, with a queue of {delay}"
     return SlownessVerdict(Cause.LINK, why, share, packets=packets)
 
@@ -148,7 +146,7 @@ def start(signs: Signs) -> SlownessVerdict | None:
     share = signs.congested / signs.time
     if share < _SHORT or signs.main["loss_events"] or signs.fills_link or signs.is_small:
         return None
-    size = short_numbers.size(signs.main.carried)
+    size = fmt.size(signs.main.carried)
     why = f"{size} end while the congestion window still grows, or the sender paces itself"
     packets = signs.packets("limited_network")
     return SlownessVerdict(Cause.START, why, share, packets=packets, confidence="low")
@@ -181,7 +179,7 @@ def verdict(facts: ConnectionFacts) -> SlownessVerdict:
     found_of = [found for rule in rules if (found := rule(signs))]
     best = max(found_of, key=lambda found: found.share or 0.0, default=_unknown(signs))
     if best.cause != Cause.UNKNOWN and facts.duration < _BRIEF:
-        why = f"the connection took {short_numbers.seconds(facts.duration)} in all"
+        why = f"the connection took {fmt.seconds(facts.duration)} in all"
         best = SlownessVerdict(Cause.BRIEF, why)
     return (reset(signs) if best.cause in _FAULTLESS else None) or best
 
@@ -193,7 +191,7 @@ def _unknown(signs: Signs) -> SlownessVerdict:
     elif not main.answered:
         why = "only one direction was captured"
     elif signs.lacking > _LACKING:
-        why = f"the capture lacks {short_numbers.share(signs.lacking, 1)} of the acknowledged bytes"
+        why = f"the capture lacks {fmt.share(signs.lacking, 1)} of the acknowledged bytes"
     elif signs.lacks_acks:
         why = "the capture lacks ACKs: more was sent than those it has can allow"
     elif main.place == "unknown":
@@ -201,7 +199,7 @@ def _unknown(signs: Signs) -> SlownessVerdict:
     elif main["actual_data_pkts"] < 10 and signs.facts.duration < 10 * signs.trip:
         why = "the connection is too short to have a limit"
     elif signs.is_small:
-        why = f"{short_numbers.size(main.carried)} fit the first congestion window"
+        why = f"{fmt.size(main.carried)} fit the first congestion window"
     else:
         why = "no cause has a third of the time"
     return SlownessVerdict(Cause.UNKNOWN, why)
@@ -212,7 +210,7 @@ def unanswered(signs: Signs) -> SlownessVerdict | None:
     if row["total_packets_b2a"] or not row["syns_a2b"] or row["actual_data_pkts_a2b"]:
         return None
     times = int(row["syns_a2b"])
-    why = f"no answer came to {times} SYNs in {short_numbers.seconds(signs.facts.duration)}"
+    why = f"no answer came to {times} SYNs in {fmt.seconds(signs.facts.duration)}"
     return SlownessVerdict(Cause.UNANSWERED, why if times > 1 else "no answer came to its only SYN")
 
 
@@ -231,7 +229,7 @@ def lost_syn(signs: Signs) -> SlownessVerdict | None:
     share = waited / max(signs.facts.duration, 1)
     if row["syns_a2b"] + row["syns_b2a"] < 3 or share < MOST:
         return None
-    late = short_numbers.seconds(waited)
+    late = fmt.seconds(waited)
     why = f"a SYN or its answer was lost: the connection opened {late} late"
     return SlownessVerdict(Cause.LOST_SYN, why, share, "all time")
 
@@ -248,7 +246,7 @@ def black_hole(signs: Signs) -> SlownessVerdict | None:
         return None
     proof = "a hole before these stays open"
     if is_seen:
-        proof = f"one of {short_numbers.size(size)} was sent {again} times more"
+        proof = f"one of {fmt.size(size)} was sent {again} times more"
     why = f"full segments never arrive, smaller ones do: {proof}"
     if told:
         why += f"; {told['reporter']} reports an MTU of {told['mtu']:,}"
@@ -261,8 +259,8 @@ def silent(signs: Signs) -> SlownessVerdict | None:
     for way in signs.facts.directions:
         repeats, silence = _unanswered_repeats(way), int(way.back("silence") or 0)
         if repeats >= _UNANSWERED and silence > _SILENCE:
-            times = short_numbers.counted(repeats, "repeat")
-            why = f"{way.target} answered none of {times} in {short_numbers.seconds(silence)}"
+            times = fmt.counted(repeats, "repeat")
+            why = f"{way.target} answered none of {times} in {fmt.seconds(silence)}"
             return SlownessVerdict(Cause.SILENT, why, packets=(int(way["loss_last"]),) * 2)
     return None
 
@@ -280,9 +278,9 @@ def reset(signs: Signs) -> SlownessVerdict | None:
     if row["complete"] != "reset" or len(resetting) != 1 or not has_more:
         return None
     resets, carried = resetting[0], signs.main.carried
-    after = f"after {short_numbers.size(carried)}" if carried else "before any data"
+    after = f"after {fmt.size(carried)}" if carried else "before any data"
     end = f" and the close by {resets.target}" if resets.back("fins") else ", without a close"
-    lasted = short_numbers.seconds(signs.facts.duration)
+    lasted = fmt.seconds(signs.facts.duration)
     why = f"{resets.source} reset the connection of {lasted} {after}{end}"
     return SlownessVerdict(Cause.RESET, why)
 
@@ -295,8 +293,8 @@ def window(signs: Signs) -> SlownessVerdict | None:
     window = mean if mean < _STEADY * largest else largest  # it grows, or only a SYN offers more
     if main.carried <= window:
         return None
-    trip = short_numbers.milliseconds(signs.trip)
-    allowed = short_numbers.rate(8e9 * window / signs.trip) if signs.trip else "no more"
+    trip = fmt.milliseconds(signs.trip)
+    allowed = fmt.rate(8e9 * window / signs.trip) if signs.trip else "no more"
     why = f"the receiver's {window / 1024:.3g} KiB window at {trip} allows {allowed}"
     cause = Cause.WINDOW
     if _is_unscaled(signs):
@@ -319,7 +317,7 @@ def closed(signs: Signs) -> SlownessVerdict | None:
     largest, mean = (int(signs.main.back(f"{name}_win_adv")) / 1024 for name in ("max", "avg"))
     how = f"of {largest:.3g} KiB of window {mean:.3g} are free on average"
     if signs.closed:
-        how = f"its window was closed for {short_numbers.seconds(signs.closed)}"
+        how = f"its window was closed for {fmt.seconds(signs.closed)}"
     why = f"the program at {signs.main.target} reads too slowly: {how}"
     packets = signs.packets("limited_receiver")
     return SlownessVerdict(Cause.CLOSED, why, time / signs.time, packets=packets)
@@ -330,7 +328,7 @@ def delayed(signs: Signs) -> SlownessVerdict | None:
     time, number = int(waits["delayed_ack_time"]), int(waits["delayed_ack_waits"])
     if number < 2 or time < MOST * signs.time:
         return None
-    each = short_numbers.milliseconds(time // number)
+    each = fmt.milliseconds(time // number)
     why = f"small writes wait for delayed ACKs: {number:,} times, {each} each (Nagle's algorithm)"
     packets = int(waits["delayed_ack_first"]), int(waits["delayed_ack_last"])
     share = min(time / signs.time, 1.0)
@@ -348,12 +346,12 @@ def answering(signs: Signs) -> SlownessVerdict | None:
         return None
     median, slow = (who[f"answer_p{percent}"] for percent in (50, 95))
     name = {Cause.SERVER: "the sender of the data", Cause.CLIENT: "the other end"}[cause]
-    each, slow = short_numbers.seconds(median), short_numbers.seconds(slow)
+    each, slow = fmt.seconds(median), fmt.seconds(slow)
     took = f"{each} (95 %: {slow}) for each of {number:,} turns"
     if number == 1:
         took = f"{each} for its only turn"
     elif 2 * median * number < time:
-        took = f"{short_numbers.seconds(time)} for {number:,} turns, most for a few (95 %: {slow})"
+        took = f"{fmt.seconds(time)} for {number:,} turns, most for a few (95 %: {slow})"
     why = f"{name} ({who.source}) took {took}"
     slowest = int(who["answer_slowest"])
     return SlownessVerdict(cause, why, time / signs.time, "all time", (slowest, slowest))

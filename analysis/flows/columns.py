@@ -1,9 +1,9 @@
-"""Columns of connections and packets: type, unit, definition and source.
+"""Columns of connections and packets, and the tables that are made of what the engine hands over.
 
-columns.csv is the table. Columns of a connection stand alone; columns of a
-direction come twice, with `_a2b` (what a sent) and `_b2a`. The table `tcptrace` has the names and
-the order of `tcptrace -n -l -r -W --csv`, 7 of the connection and 70 of each direction, 147
-together. For each of these the table says how far the value agrees with that of tcptrace 6.6.7:
+columns.csv has type, unit, definition and source of each. Columns of a connection stand alone;
+those of a direction come twice, with `_a2b` (what a sent) and `_b2a`. The table `tcptrace` has the
+names and the order of `tcptrace -n -l -r -W --csv`, 7 of the connection and 70 of each direction,
+147 together. For each of these the table says how far the value agrees with tcptrace 6.6.7:
 
 * `exact`: the same.
 * `tolerance`: the same within `allowed` (in the column's unit, as tcptrace prints it).
@@ -11,10 +11,6 @@ together. For each of these the table says how far the value agrees with that of
   value, within `allowed`.
 
 Times are whole nanoseconds if the unit is ns.
-
-Tables of the columns that an engine hands over (analysis.flows.columns.Handed).
-
-The bytes of a column become an array as they are. One value that stands for all rows is kept once.
 """
 
 import csv

@@ -1,8 +1,4 @@
-"""The captures of both ends of a path, matched.
-
-Their connections are joined, and each direction is matched packet by packet.
-
-How fast the clocks of two captures drift apart, by the delays of both directions.
+"""The captures of both ends of a path: connections joined, packets matched, clocks compared.
 
 A packet's delay by two clocks is its true delay and the clocks' difference, which grows with time
 if one of them runs faster. The least delays of a direction follow it: the line below all delays
@@ -32,8 +28,7 @@ from analysis.flows.matching import (
     shifted,
 )
 from analysis.flows.reader import Reading
-from analysis.row_groups import RowGroups
-from analysis.table import ColumnTable, TableColumn, Truths, Whole
+from analysis.table import ColumnTable, RowGroups, TableColumn, Truths, Whole
 
 _BUCKETS = 2000
 """Of time: only the least delay in each can be on the hull, but for the drift within a bucket."""

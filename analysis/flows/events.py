@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND, RETRANSMISSIONS, table_rows
 from analysis.flows.reader import IcmpError, Reading
-from analysis.row_groups import RowGroups
-from analysis.table import ColumnTable, TableColumn, Truths, Whole
+from analysis.table import ColumnTable, RowGroups, TableColumn, Truths, Whole
 
 EVENTS = {
     row["event"]: (row["severity"], row["meaning"])

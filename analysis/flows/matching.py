@@ -14,8 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.row_groups import RowGroups
-from analysis.table import ColumnTable, TableColumn, Truths, Whole
+from analysis.table import ColumnTable, RowGroups, TableColumn, Truths, Whole
 from topologies.errors import TcplabError
 
 FLOW = "flow"

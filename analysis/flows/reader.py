@@ -1,7 +1,4 @@
-"""Captures read by the engine: files in one pass, and streams that grow.
-
-Connections that errors of ICMP quote.
-"""
+"""Captures read by the engine: files in one pass, and streams that grow."""
 
 from __future__ import annotations
 
@@ -237,9 +234,7 @@ def icmp_errors(results: Mapping[str, Any]) -> tuple[IcmpError, ...]:
 
 
 def exchanges(
-    path: Path,
-    period: CapturePeriod | None = None,
-    decode_as: Mapping[int, str] | None = None,
+    path: Path, period: CapturePeriod | None = None, decode_as: Mapping[int, str] | None = None
 ) -> list[dict[str, Any]]:
     """Return requests and answers in a capture, in order: values by name of EXCHANGES.
 

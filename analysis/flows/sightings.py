@@ -1,6 +1,4 @@
-"""IPv4 packets of a capture, each with a number by which another capture's are recognised.
-
-Records of a pcap file, many at once, for checks that the engine's tables cannot answer.
+"""IPv4 packets of a pcap file, each with a number by which another capture's are recognised.
 
 Format: draft-ietf-opsawg-pcap. pcapng and compressed files are not read.
 """
@@ -16,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from analysis.row_groups import RowGroups
+from analysis.table import RowGroups
 from topologies import untrusted
 from topologies.errors import TcplabError
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND
 from analysis.flows.reader import Reading
-from analysis.row_groups import RowGroups
-from analysis.table import ColumnTable, Truths, Whole
+from analysis.table import ColumnTable, RowGroups, Truths, Whole
 
 Numbers = NDArray[np.int64] | NDArray[np.floating[Any]]
 FIN, SYN, RST, ACK = 1, 2, 4, 16

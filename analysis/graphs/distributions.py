@@ -1,7 +1,4 @@
-"""Distributions of values as layers: cumulative curves and boxes.
-
-Graphs of medians with ranges over the places of a sweep.
-"""
+"""Layers of distributions (curves and boxes), and of medians with ranges over a sweep."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

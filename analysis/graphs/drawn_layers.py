@@ -1,7 +1,4 @@
-"""Layers of marks drawn by Matplotlib, for pictures of captures and for figures of papers.
-
-Names of lines next to them, or one legend where they have no room.
-"""
+"""Layers of marks drawn by Matplotlib, and names of lines next to them or in one legend."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -184,13 +181,7 @@ def _cells(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> Non
             axes.text(x, y, layer.notes[at], ha="center", va="center")
 
 
-_AREAS = {
-    "band": _band,
-    "level": _level,
-    "moments": _moments,
-    "boxes": _boxes,
-    "cells": _cells,
-}
+_AREAS = {"band": _band, "level": _level, "moments": _moments, "boxes": _boxes, "cells": _cells}
 """Shapes that fill or cross a graph; all of their marks are drawn."""
 
 

@@ -1,6 +1,6 @@
 """Graphs of packets on their way: the ladder, one-way delays and the queue.
 
-Chosen rows of columns, and runs of marks drawn as one if a picture cannot show them all.
+Runs of marks are drawn as one if a picture cannot show them all.
 """
 
 import re

@@ -1,4 +1,8 @@
-"""Graphs as layers of marks, and the looks of marks."""
+"""Graphs as layers of marks, and the looks of marks.
+
+The colours are those of Okabe and Ito (2008), which colour-blind people can tell apart:
+https://jfly.uni-koeln.de/color/. templates/plots/theme.js has a lighter twin for a dark ground.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +14,18 @@ from msgspec import convert
 
 from analysis.flows import columns
 from analysis.graphs.capture import Numbers
-from analysis.rendering import colours
+
+BLACK, BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, GREY = (
+    "#000000",
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#E69F00",
+    "#CC79A7",
+    "#56B4E9",
+    "#666666",
+)
+
 
 Mark = Literal["", "triangle", "circle", "square", "diamond", "cross", "plus", "ring"]
 
@@ -39,7 +54,7 @@ def _looks() -> Iterator[tuple[str, SeriesLook]]:
     """Yield the rows of looks.csv, in which an empty cell stands for the default."""
     for row in columns.table_rows(Path(__file__).with_name("looks.csv")):
         given = {name: cell for name, cell in row.items() if cell}
-        given["colour"] = getattr(colours, row["colour"])
+        given["colour"] = globals()[row["colour"]]
         yield given.pop("name"), convert(given, SeriesLook, strict=False)
 
 
@@ -59,13 +74,13 @@ KINDS: tuple[str, ...] = tuple(_KINDS.get(name, name) for name in columns.KIND)
 RETRANSMITTED = frozenset(columns.KIND[name] for name in (*columns.RETRANSMISSIONS, "syn", "fin"))
 """The kinds that are retransmissions, as seen before the loss."""
 SERIES = (
-    colours.BLUE,
-    colours.VERMILLION,
-    colours.GREEN,
-    colours.ORANGE,
-    colours.PURPLE,
-    colours.SKY,
-    colours.BLACK,
+    BLUE,
+    VERMILLION,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    BLACK,
 )
 """Colours of several connections in one graph; they come round again."""
 
@@ -176,16 +191,16 @@ def alone(only: Graph) -> GraphGroup:
 DECADES = 100.0
 """An axis is logarithmic if the greatest value is so many times the least."""
 MARKS: tuple[Mark, ...] = ("circle", "square", "triangle", "diamond", "cross", "plus", "ring")
-DOT = SeriesLook("", colours.BLUE, "circle")
-MIDDLE = SeriesLook("median", colours.VERMILLION, width=4)
-REFERENCE = SeriesLook("", colours.GREY, dash=True)
+DOT = SeriesLook("", BLUE, "circle")
+MIDDLE = SeriesLook("median", VERMILLION, width=4)
+REFERENCE = SeriesLook("", GREY, dash=True)
 RATE = Axis("rate", "bit/s", 1000.0, zero=True)
 """Of values in kbit/s."""
 
 
 def marked(number: int, width: float = 2.0) -> SeriesLook:
     """Return the look of a series whose marks are all seen, by its number."""
-    return SeriesLook("", colours.BLUE, MARKS[number % len(MARKS)], every=True, width=width)
+    return SeriesLook("", BLUE, MARKS[number % len(MARKS)], every=True, width=width)
 
 
 def named(label: str, names: Sequence[str]) -> Axis:

@@ -1,9 +1,4 @@
-"""Figures for papers: a group of graphs at the width of a column, and its data as CSV.
-
-Widths and formats of figures for papers.
-
-Figures as PGF, for LaTeX, without LaTeX.
-"""
+"""Figures for papers: PDF, SVG, PNG and, without LaTeX, PGF, as wide as a column; data as CSV."""
 
 from __future__ import annotations
 

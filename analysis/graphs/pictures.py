@@ -16,7 +16,7 @@ from analysis.graphs.capture import Capture
 from analysis.graphs.drawn_layers import draw_layer, thinned
 from analysis.graphs.ladder import safe_name
 from analysis.graphs.layers import Axis, Graph, look_of
-from analysis.graphs.views import MOST_PICTURED, DirectionView, Samples, views
+from analysis.graphs.webpage import MOST_PICTURED, DirectionView, Samples, views
 from analysis.rendering import page_files
 
 SETTINGS: dict[Any, Any] = {

@@ -1,18 +1,27 @@
-"""Graphs as compact data in a page."""
+"""Data of pages: graphs in compact columns, and the stage.
+
+The stage has each packet from when it left to when it arrived, at both ends' captures.
+"""
+
+from __future__ import annotations
 
 import base64
 import json
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from analysis.graphs.capture import Numbers
+from analysis.flows.columns import KINDS
+from analysis.flows.matching import FLOW, arrivals
+from analysis.graphs.capture import FIN, SYN, Numbers
 from analysis.graphs.ladder import merged
 from analysis.graphs.layers import LOOKS, SERIES, Axis, Graph, GraphGroup, Layer
-from analysis.table import Whole
+from analysis.records.output import SocketSample
+from analysis.table import ColumnTable, Whole
+from topologies.spec import TopologySpec
 
 DIGITS = 6
 """Decimal digits that are kept of the greatest of numbers that are not whole."""
@@ -169,3 +178,212 @@ class StoredGraphs:
     def _rounding(self, axis: Axis) -> int:
         """Times in whole ns are rounded to the page's step; bytes are not."""
         return self._step if axis.unit in ("s", "ms") else 1
+
+
+MOST_PACKETS = 20_000
+"""Packets of a condition, both ways, that the stage has; later ones are left out."""
+_CE = 3
+"""The mark of congestion in the IP header (RFC 3168)."""
+CALL_FLOW = 1
+"""The flow of datagrams."""
+_HEADERS = 66
+"""Bytes of a segment's frame before its payload, as the page's model counts them."""
+Columns = dict[str, np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True)
+class StageShape:
+    """The way of the data: names of its nodes, and where a packet spends its time.
+
+    Delays are in seconds, `rate` in bit/s; `rate` 0 means that the places on the way are unknown.
+    The queue is a FIFO of `queue` packets after `delay`. `loss` says if the delay line loses
+    packets at random. `drawn` is the longest queue that is drawn to the same scale, if any.
+    """
+
+    nodes: tuple[str, ...]
+    delay: float = 0.0
+    rate: float = 0.0
+    queue: int = 0
+    loss: bool = False
+    words: tuple[str, ...] = ()
+    drawn: int = 0
+
+
+def shape_of(
+    network: TopologySpec | None, sender: str, receiver: str, drawn: int = 0
+) -> StageShape:
+    """Return the shape of a way; one pipe without a queue if it is more than a delay and a FIFO."""
+    if network is None:
+        return StageShape((sender, receiver))
+    way = network.path(sender, receiver)
+    nodes = (sender, *(port.peer for port in way))
+    channels = [port.channel for port in way if port.channel]
+    words = tuple(f"{each.bandwidth}, {each.delay}, queue {each.queue}" for each in channels)
+    if len(channels) != 1 or channels[0].variation.base or channels[0].discipline != "fifo":
+        return StageShape(nodes, words=words)
+    (only,) = channels
+    return StageShape(
+        nodes,
+        only.delay.seconds,
+        float(only.bandwidth.base),
+        int(only.queue.base),
+        bool(only.loss.base),
+        words,
+        drawn,
+    )
+
+
+def sent_columns(trips: ColumnTable, far: ColumnTable) -> Columns:
+    """Return the segments that took sequence numbers; an `arrived` of -1 is lost.
+
+    `marked` is 1 for those that had a mark of congestion in the `far` capture.
+    """
+    flags = trips["flags"].values & (SYN | FIN)
+    rows = trips.rows((trips["payload"].values > 0) | (flags > 0))
+    records = far["number"].values[far["ecn"].values == _CE]
+    return {
+        "sent": rows["time"].values,
+        "arrived": _arrived(rows),
+        "sequence": rows.whole("sequence"),
+        "length": rows.whole("payload"),
+        "kind": rows.whole("kind"),
+        "flow": rows[FLOW].values.astype(np.int64),
+        "marked": np.isin(rows.whole("arrival", -1), records).astype(np.int64),
+    }
+
+
+def ack_columns(trips: ColumnTable) -> tuple[Columns, Columns]:
+    """Return ACKs with the window they offer, and SACK blocks: the ACK's place, and the edges."""
+    rows = trips.rows(trips["acknowledgement"].is_known)
+    sacks = rows.lists("sacks")
+    edges = sacks.values.astype(np.int64).reshape(-1, 2)
+    acks = {
+        "sent": rows["time"].values,
+        "arrived": _arrived(rows),
+        "acknowledgement": rows.whole("acknowledgement"),
+        "window": rows.whole("window"),
+        "flow": rows[FLOW].values.astype(np.int64),
+    }
+    blocks = {
+        "ack": np.repeat(np.arange(len(rows)), sacks.lengths // 2),
+        "left": edges[:, 0],
+        "right": edges[:, 1],
+    }
+    return acks, blocks
+
+
+def _arrived(rows: ColumnTable) -> np.ndarray[Any, Any]:
+    column = rows["arrived"]
+    return np.where(column.is_known, column.values, -1)
+
+
+@dataclass(frozen=True)
+class StageTrial:
+    """Packets of one condition: those of the first flow, at the sender and at the receiver.
+
+    `samples` are of the sender's socket. `calls` are datagrams that share the way: sent, arrived
+    (-1: never; ns since 1970), length of the frame.
+    """
+
+    label: str
+    near: ColumnTable
+    far: ColumnTable
+    forward: bool
+    shape: StageShape
+    samples: Sequence[SocketSample] = ()
+    calls: Columns | None = None
+
+
+def stage_data(trials: Sequence[StageTrial]) -> str:
+    """Return the stages of several conditions as the data of a script."""
+    columns = PageColumns()
+    return _script([_stage(trial, columns) for trial in trials], columns)
+
+
+def _script(stages: list[dict[str, Any]], columns: PageColumns) -> str:
+    kinds = [{"name": name, "meaning": meaning} for name, meaning in KINDS]
+    return as_script({"stages": stages, "columns": columns.stored, "kinds": kinds})
+
+
+def stage_of_trips(
+    label: str, trips: ColumnTable, far: ColumnTable, forward: bool, start: int
+) -> str:
+    """Return the stage of a connection in two captures, whose network is not known."""
+    columns, one_flow = PageColumns(), _one_flow(trips)
+    data, acks = (
+        one_flow.rows(one_flow["forward"].values == way) for way in (forward, not forward)
+    )
+    end = _end(one_flow["time"].values)
+    sent = sent_columns(_before(data, end), far)
+    stored = _stored(sent, _before(acks, end), start, columns, _sampled((), 0))
+    shape = StageShape(("sender", "receiver"), words=("a network that the captures do not show",))
+    return _script([{"label": label, "shape": asdict(shape), **stored}], columns)
+
+
+def _stage(trial: StageTrial, columns: PageColumns) -> dict[str, Any]:
+    times = trial.near["time"].values
+    start, end = int(times.min()) if len(times) else 0, _end(times)
+    near, far = _one_flow(trial.near), _one_flow(trial.far)
+    data, acks = (
+        _before(arrivals(*(each.rows(each["forward"].values == way) for each in ends)), end)
+        for ends, way in (((near, far), trial.forward), ((far, near), not trial.forward))
+    )
+    sent = sent_columns(data, far)
+    if trial.calls:
+        start = min(start, int(trial.calls["sent"].min()))
+        sent = _with_calls(sent, trial.calls)
+    segment = int(trial.near["payload"].values.max(initial=0))
+    stored = _stored(sent, acks, start, columns, _sampled(trial.samples, segment))
+    names = sorted({each.congestion_control for each in trial.samples})
+    common = {"label": trial.label, "shape": asdict(trial.shape), "flows": names[:1] or ["sender"]}
+    return {**common, **({"callFlow": CALL_FLOW} if trial.calls else {}), **stored}
+
+
+def _with_calls(sent: Columns, calls: Columns) -> Columns:
+    """Return packets and datagrams by the times when they were sent."""
+    plain = {name: np.zeros(len(calls["sent"]), np.int64) for name in sent}
+    more = plain | calls | {"length": calls["length"] - _HEADERS, "flow": plain["flow"] + CALL_FLOW}
+    both = {name: np.concatenate([sent[name], more[name]]) for name in sent}
+    order = np.argsort(both["sent"], kind="stable")
+    return {name: column[order] for name, column in both.items()}
+
+
+def _one_flow(table: ColumnTable) -> ColumnTable:
+    return table.having(**{FLOW: np.zeros(len(table), np.uint32)})
+
+
+def _stored(
+    sent: Columns, acks: ColumnTable, start: int, columns: PageColumns, samples: Columns
+) -> dict[str, dict[str, int]]:
+    back, blocks = ack_columns(acks)
+    tables = {"data": sent, "acks": back, "blocks": blocks, "samples": samples}
+    return {name: _put(table, start, columns) for name, table in tables.items()}
+
+
+def _sampled(samples: Sequence[SocketSample], segment: int) -> Columns:
+    """Return windows and thresholds in bytes; a threshold is 0 before slow start has ended."""
+    rows = [(round(1e9 * each.time), each.cwnd, each.ssthresh or 0) for each in samples]
+    times, windows, thresholds = np.array(rows, np.int64).reshape(-1, 3).T
+    return {"time": times, "window": segment * windows, "threshold": segment * thresholds}
+
+
+def _end(times: np.ndarray[Any, Any]) -> int | None:
+    """Return the end of what the stage shows; None if that is all."""
+    return int(np.sort(times)[MOST_PACKETS]) if len(times) > MOST_PACKETS else None
+
+
+def _before(trips: ColumnTable, end: int | None) -> ColumnTable:
+    return trips if end is None else trips.rows(trips["time"].values < end)
+
+
+_TIMES = ("sent", "arrived", "time")
+
+
+def _put(table: Columns, start: int, columns: PageColumns) -> dict[str, int]:
+    """Store columns, times in microseconds since the start; what never arrived stays -1."""
+    stored = {}
+    for name, values in table.items():
+        if name in _TIMES:
+            values = np.where(values < 0, -1, (values - start + 500) // 1000)
+        stored[name] = columns.put(values)
+    return stored

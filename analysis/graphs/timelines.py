@@ -197,13 +197,7 @@ def draw_in_flight(direction: CaptureDirection, samples: Sequence[SocketSample] 
         caption,
         BYTES,
         Layer("rwnd", "stairs", direction.answers.time, direction.answers.window),
-        Layer(
-            "in_flight",
-            "stairs",
-            time,
-            in_flight,
-            fields={"record": number},
-        ),
+        Layer("in_flight", "stairs", time, in_flight, fields={"record": number}),
         Layer("ssthresh", "stairs", at[has_threshold], thresholds[has_threshold] * segment),
         Layer("cwnd", "stairs", at, windows * segment),
     )

@@ -1,16 +1,255 @@
-"""All graphs as one HTML file that needs neither a network nor a server."""
+"""All graphs of captures, as one HTML file that needs neither a network nor a server."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from analysis.graphs.capture import HOW_CHOSEN, Capture, resolution
-from analysis.graphs.stage import stage_of_trips
-from analysis.graphs.stored import StoredGraphs, as_script, latest
-from analysis.graphs.views import DirectionView, Samples, views
+from analysis.flows.ends import journeys
+from analysis.graphs import ladder, timelines
+from analysis.graphs.capture import (
+    HOW_CHOSEN,
+    Capture,
+    CaptureDirection,
+    all_directions,
+    of_connections,
+    resolution,
+)
+from analysis.graphs.layers import Axis, Graph, Layer, graph
+from analysis.graphs.stored import StoredGraphs, as_script, latest, stage_of_trips
+from analysis.graphs.timelines import RATE, goodput
+from analysis.records.output import SocketSample
 from analysis.rendering import page_files
+from analysis.table import ColumnTable
+
+MOST_PICTURED = 4
+"""Connections of a capture that pictures show."""
+BINS = 50
+"""Equal times in which the index is taken."""
+RATES = "Goodput of each connection of this capture. Lines that lie on each other are a fair share."
+INDEX = (
+    "The square of the sum of the rates by n times the sum of their squares, in each of {bins}"
+    " equal times, over the connections that had begun and not ended."
+)
+
+
+def draw_fairness(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:
+    """Return the rates of `several` directions, one a connection, and their index over time."""
+    rates = graph(
+        "fairness",
+        "Rates of all connections",
+        RATES,
+        RATE,
+        *(goodput(direction, "connection", direction.name) for direction in several),
+    )
+    edges = _edges(several)
+    layer = Layer(
+        "jain",
+        "stairs",
+        edges[:-1],
+        _index(np.array([_in_bins(direction, edges) for direction in several])),
+    )
+    return rates, graph(
+        "jain",
+        "Jain's fairness index",
+        INDEX.format(bins=BINS),
+        Axis("index", "", zero=True),
+        layer,
+        height=180,
+    )
+
+
+def larger(directions: Sequence[CaptureDirection]) -> list[CaptureDirection]:
+    """Return the direction of each connection that sent more."""
+    best: dict[tuple[str, int], CaptureDirection] = {}
+    for direction in directions:
+        key = (direction.capture, direction.connection)
+        best[key] = max(
+            best.get(key, direction), direction, key=lambda candidate: candidate.payload
+        )
+    return list(best.values())
+
+
+def _edges(several: Sequence[CaptureDirection]) -> NDArray[np.float64]:
+    ends = (
+        [time for direction in several for time in direction.answers.time[[0, -1]]]
+        if several
+        else [0, 1]
+    )
+    return np.linspace(min(ends), max(ends), BINS + 1)
+
+
+def _in_bins(direction: CaptureDirection, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the bytes acknowledged in each bin; NaN before the connection and after it."""
+    times, sums = direction.answers.time, direction.answers.highest
+    at = np.searchsorted(times, edges, side="right") - 1
+    grown = np.diff(np.where(at < 0, sums[0], sums[np.maximum(at, 0)]).astype(np.float64))
+    return np.where((edges[1:] <= times[0]) | (edges[:-1] >= times[-1]), np.nan, grown)
+
+
+def _index(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (sum x)^2 / (n sum x^2) by column; 1 if all rates are 0."""
+    count = np.maximum((~np.isnan(rates)).sum(axis=0), 1)
+    squares = np.nansum(rates**2, axis=0)
+    return np.where(
+        squares > 0, np.nansum(rates, axis=0) ** 2 / np.maximum(count * squares, 1e-300), 1.0
+    )
+
+
+Samples = Mapping[int, Sequence[SocketSample]]
+"""Socket samples of the sender, by the connection's number in the first capture."""
+
+
+@dataclass(frozen=True)
+class DirectionView:
+    """All graphs of one direction; `trips` are the packets of both ways that two captures share."""
+
+    direction: CaptureDirection
+    graphs: tuple[Graph, ...]
+    trips: ColumnTable | None = None
+
+
+def views(
+    captures: Sequence[Capture], samples: Samples | None = None, most: int | None = None
+) -> list[DirectionView]:
+    """Return one view a direction, of at most `most` connections of each capture."""
+    shown = _worth_showing(all_directions(captures, most))
+    shared = _shared(shown)
+    numbers = {
+        capture.label: [each.connection for each in shown if each.capture == capture.label]
+        for capture in captures
+    }
+    travels = _travels(captures, numbers)
+    packets = {
+        capture.label: of_connections(capture.packet_table, numbers[capture.label]).parts(
+            "connection"
+        )
+        for capture in captures
+    }
+    sampled = _sampled(shown, captures, samples or {})
+    return [
+        DirectionView(
+            direction,
+            (
+                *_own(direction, sampled.get(direction.name, ())),
+                *_on_the_way(direction, packets, travels),
+                *shared.get(direction.capture, ()),
+            ),
+            _trips(direction, travels),
+        )
+        for direction in shown
+    ]
+
+
+def _worth_showing(directions: Sequence[CaptureDirection]) -> list[CaptureDirection]:
+    """Leave out directions of a SYN and a FIN only, if the other direction carried the data."""
+    largest = {id(direction) for direction in larger(directions)}
+    return [
+        direction for direction in directions if direction.payload > 2 or id(direction) in largest
+    ]
+
+
+def _own(direction: CaptureDirection, samples: Sequence[SocketSample]) -> tuple[Graph, ...]:
+    return (
+        timelines.draw_limits(direction),
+        timelines.draw_segments(direction),
+        timelines.draw_throughput(direction),
+        timelines.draw_rtt(direction, samples),
+        timelines.draw_in_flight(direction, samples),
+        timelines.draw_stevens(direction),
+        timelines.draw_segment_sizes(direction),
+        timelines.draw_rtt_distribution(direction),
+    )
+
+
+def _sampled(
+    shown: Sequence[CaptureDirection], captures: Sequence[Capture], samples: Samples
+) -> dict[str, Sequence[SocketSample]]:
+    """Return the samples by the name of the direction that sent more."""
+    first = [
+        direction
+        for direction in larger(shown)
+        if captures and direction.capture == captures[0].label
+    ]
+    return {
+        direction.name: samples[direction.connection]
+        for direction in first
+        if direction.connection in samples
+    }
+
+
+def _shared(shown: Sequence[CaptureDirection]) -> dict[str, tuple[Graph, Graph]]:
+    """Return the graphs of all connections of a capture that has several."""
+    by_capture: dict[str, list[CaptureDirection]] = {}
+    for direction in larger(shown):
+        if len(direction.answers.time) > 1:
+            by_capture.setdefault(direction.capture, []).append(direction)
+    return {
+        label: draw_fairness(several) for label, several in by_capture.items() if len(several) > 1
+    }
+
+
+@dataclass(frozen=True)
+class _MatchedPackets:
+    """Matches of two captures: every packet, and the packets of each shown connection.
+
+    `connections` are by capture and number; `forward` is as in that capture.
+    """
+
+    everything: ColumnTable
+    connections: dict[str, dict[int, ColumnTable]]
+
+    def alongside(self, matched: ColumnTable, forward: bool) -> ColumnTable:
+        """Return the packets of all connections that go the same way as those of a direction."""
+        ways = matched["outward"].values[matched["forward"].values == forward]
+        outward = bool(ways[0]) if len(ways) else True
+        return self.everything.rows(self.everything["outward"].values == outward)
+
+
+def _travels(
+    captures: Sequence[Capture], numbers: Mapping[str, Sequence[int]]
+) -> _MatchedPackets | None:
+    """Match the first two captures; None with one, or if they have no connection in common.
+
+    `numbers` are those of the connections that are shown, by capture.
+    """
+    if len(captures) < 2:
+        return None
+    packets = journeys(captures[0], captures[1])
+    if not len(packets):
+        return None
+    far = packets.having(
+        connection=packets["connection_far"].values, forward=packets["forward_far"].values
+    )
+    return _MatchedPackets(
+        packets,
+        {
+            capture.label: of_connections(table, numbers[capture.label]).parts("connection")
+            for capture, table in zip(captures, (packets, far), strict=False)
+        },
+    )
+
+
+def _trips(direction: CaptureDirection, travel: _MatchedPackets | None) -> ColumnTable | None:
+    of_capture = travel.connections.get(direction.capture, {}) if travel else {}
+    return of_capture.get(direction.connection)
+
+
+def _on_the_way(
+    direction: CaptureDirection,
+    packets: Mapping[str, Mapping[int, ColumnTable]],
+    travel: _MatchedPackets | None,
+) -> tuple[Graph, ...]:
+    matched = _trips(direction, travel)
+    if travel is None or matched is None:
+        return (ladder.draw_ladder(direction, packets[direction.capture][direction.connection]),)
+    return (
+        ladder.draw_trips(direction, matched),
+        *ladder.draw_queue(direction, travel.alongside(matched, direction.forward)),
+    )
+
 
 MOST_CONNECTIONS = 64
 """Connections of a capture that the page shows."""

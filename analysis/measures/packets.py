@@ -12,7 +12,7 @@ from analysis.flows.sightings import Sightings, Truths, Whole, arrivals, sightin
 from analysis.measures.trials import TrialNetwork, Way, lone
 from analysis.records.json_reader import Problems
 from analysis.records.spec_file import RunFlow
-from analysis.row_groups import RowGroups
+from analysis.table import RowGroups
 from topologies.spec import Port
 
 _FIN, _SYN, _ACK, _PORT = 1, 2, 16, 0xFFFF

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from analysis.measures.expressions import Expression, Term, parse
 from analysis.measures.flow_readings import FlowCourse, Values, note_unread
 from analysis.measures.metrics import Metric, Row, columns, counter, is_metric, measures, metric
-from analysis.measures.readings import TrialReadings
-from analysis.measures.terms import term_value
+from analysis.measures.readings import TrialReadings, term_value
 from analysis.records import output
 from analysis.records.json_reader import Problems
 from analysis.records.output import SocketSample

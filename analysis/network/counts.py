@@ -1,11 +1,7 @@
-"""Checks of random loss and of packets that no link may lose.
+"""Checks of random loss, of packets that no link may lose, of marks, and of queues' limits.
 
 experiments/flows/proof.py fails a run at 4.5 standard deviations, which chance alone does not
-reach. This checks closer, by the exact binomial distribution.
-
-Check of congestion marks: those that queues counted, and those that arrived in captures.
-
-Checks of the limits of queues.
+reach. This checks losses closer, by the exact binomial distribution.
 """
 
 from collections.abc import Sequence

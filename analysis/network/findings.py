@@ -1,7 +1,4 @@
-"""Findings of checks, and checks of recorded facts: clock, load and proofs.
-
-Sentences on what virtual time leaves out, where that matters for a run.
-"""
+"""Findings of checks, checks of recorded facts, and limits of virtual time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,8 +6,8 @@ from enum import IntEnum
 
 from msgspec import Struct, field
 
+from analysis.measures.evidence import capture_drops
 from analysis.measures.trials import FRAME_HEADER, TrialNetwork, channels
-from analysis.records.evidence import capture_drops
 from analysis.records.json_reader import Problems, parse
 
 

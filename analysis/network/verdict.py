@@ -1,18 +1,254 @@
-"""Verdict on the network of a run."""
+"""Verdict on the network of a run, with its checks of round trips and senders."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
+from analysis.flows.sightings import Sightings
 from analysis.measures.packets import TrialTraffic
-from analysis.measures.trials import TrialNetwork
-from analysis.network import findings, round_trips
+from analysis.measures.results import MINUS
+from analysis.measures.trials import FRAME_HEADER, TrialNetwork, Way, carried, channels
+from analysis.network import findings
 from analysis.network.counts import UNASKED, congestion_marks, drawn_loss, lost_packets, queue_bound
-from analysis.network.findings import CheckFinding, CheckOutcome, limits, real_time
-from analysis.network.round_trips import sender_limits
+from analysis.network.findings import (
+    CheckFinding,
+    CheckOutcome,
+    duration,
+    lateness,
+    limits,
+    outcome_of,
+    percent,
+    real_time,
+    unmeasured,
+)
 from analysis.network.spacing import spacing
+from analysis.records.output import SocketSample
 from analysis.records.run_directory import RunRecord
+from analysis.records.spec_file import RunFlow
+
+KIND = "Round trip of a lone packet"
+TOLERANCE, A_PORT = 2_000, 1_000
+"""Nanoseconds, and at least so many for each shaped port on the way. Virtual time has no late
+timers, so only steps of the kernel remain: up to 0.5 us for each of the two timers of a port."""
+FAR = 10.0
+"""Tolerances; beyond them the path is another than the one that was asked for."""
+_SHARE = 1e-3
+"""Of the round trip: less changes no figure of TCP by a digit that is printed."""
+_SYN, _ACK = 2, 16
+_SHORTEST, _SYN_FRAME = FRAME_HEADER + 40, FRAME_HEADER + 60
+"""Bytes of a frame with an ACK alone, and of one with a SYN as Linux sends it."""
+_SYN_BYTES = 1
+"""What a SYN counts among the bytes that were acknowledged (tcp_info)."""
+_READ, _STAMPED = 1_000, 1_000_000
+"""Nanoseconds to which tcp_info knows a round trip; and one from timestamps (RFC 7323), which is
+all that there is if a segment was sent again."""
+
+
+def round_trip(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
+    """Return the handshake that came closest to the round trip that was asked for."""
+    if not any(flow.protocol == "tcp" for flow in network.run.flows):
+        return [unmeasured(KIND, network.label, "", "no TCP connection tells a round trip")]
+    floors = _handshakes(network, traffic) or _sampled(network)
+    if not floors:
+        return [unmeasured(KIND, network.label, "", "no handshake and no socket was seen whole")]
+    nearest = min(floors, key=lambda floor: abs(floor[1] - floor[0]) - floor[2])
+    return [_finding(network, *nearest)]
+
+
+Floor = tuple[int, int, int]
+"""Round trip that was asked for, that was measured, and what is not known of it, in ns."""
+
+
+def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> CheckFinding:
+    late = 2 * lateness(network)
+    ports = max(len(network.shaped(way) + network.shaped(way[::-1])) for way in network.ways)
+    own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
+    in_hosts = sum(carried(channel, _SYN_FRAME) for channel in channels(network.host_ports))
+    tolerance = own + unknown + in_hosts
+    longer = measured - asked
+    excess = max(-longer, longer - _held_back(network)) / tolerance
+    outcome = _unless_shared(network, longer > 0, outcome_of(excess, FAR))
+    sentence = (
+        f"The shortest round trip was {duration(measured)} instead of {duration(asked)}: delays or"
+        " rates are not those that were asked for."
+    )
+    if outcome == CheckOutcome.UNMEASURED:
+        sentence = "no handshake had the network for itself"
+    sign = "+" if longer >= 0 else MINUS
+    words = duration(asked), f"{duration(measured)} ({sign}{duration(abs(longer))})"
+    return CheckFinding(KIND, network.label, *words, outcome, sentence, excess)
+
+
+def _held_back(network: TrialNetwork) -> int:
+    """Nanoseconds by which hosts that reorder may send a SYN and its answer later."""
+    reordering = network.topology.reordering
+    return sum(each.delay.base for each in reordering if (each.host, each.peer) in network.ways)
+
+
+def _unless_shared(network: TrialNetwork, longer: bool, outcome: CheckOutcome) -> CheckOutcome:
+    """Packets of several flows wait for each other, so their round trips may be longer."""
+    waited = longer and len(network.run.flows) > 1 and outcome > CheckOutcome.UNMEASURED
+    return CheckOutcome.UNMEASURED if waited else outcome
+
+
+def _handshakes(network: TrialNetwork, traffic: TrialTraffic) -> list[Floor]:
+    """Of each flow whose sender was captured and whose first SYN was answered."""
+    floors = []
+    for way in dict.fromkeys((flow.sender, flow.receiver) for flow in network.run.flows):
+        if way in network.ways and traffic.at(way[0]) is not None:
+            out, back = traffic.seen(way[0], way), traffic.seen(way[0], way[::-1])
+            floors += _of_way(network, way, out, back)
+    return floors
+
+
+def _of_way(network: TrialNetwork, way: Way, out: Sightings, back: Sightings) -> list[Floor]:
+    opening = out.only((out.flags & (_SYN | _ACK)) == _SYN)
+    answers = back.only((back.flags & (_SYN | _ACK)) == _SYN | _ACK)
+    floors, jitter = [], network.jitter(way) + network.jitter(way[::-1])
+    for port in np.unique(opening.ports):
+        syns = opening.only(opening.ports == port)
+        turned = (int(port) & 0xFFFF) << 16 | int(port) >> 16
+        answer = answers.only(answers.ports == turned)
+        if len(syns) != 1 or not len(answer):
+            continue  # a SYN that was sent again may have either answer
+        asked = network.lone(way, int(syns.length[0]))
+        asked += network.lone(way[::-1], int(answer.length[0]))
+        floors.append((asked, int(answer.time[0] - syns.time[0]), jitter))
+    return floors
+
+
+def _sampled(network: TrialNetwork) -> list[Floor]:
+    """Return the least round trip of each sender's socket, which may be of any two packets."""
+    floors = []
+    for flow in network.run.flows:
+        way = flow.sender, flow.receiver
+        samples = network.samples(flow.sender).get(str(flow.port), [])
+        trips = [sample.least_rtt for sample in samples if sample.least_rtt > 0]
+        again = any(sample.segments_retrans for sample in samples)
+        known = trips and not (again and _is_handshake_only(samples))
+        if known and way in network.ways:
+            asked, unknown = _of_any_packets(network, way, again)
+            floors.append((asked, round(1e9 * min(trips)), unknown))
+    return floors
+
+
+def _is_handshake_only(samples: list[SocketSample]) -> bool:
+    """Return whether no data was acknowledged, so that the only round trip is that of a SYN.
+
+    If several SYNs were sent, the answer may have the timestamp of an earlier one and the round
+    trip a timeout in it: Linux keeps that of the first that came (tcp_check_req).
+    """
+    return max(sample.bytes_acked for sample in samples) <= _SYN_BYTES
+
+
+def _of_any_packets(network: TrialNetwork, way: Way, again: bool) -> tuple[int, int]:
+    """Return the round trip of two SYNs, and by how much another may be longer or shorter (ns).
+
+    If a segment was sent `again`, it may have been a SYN, which then has no round trip.
+    """
+    back = way[::-1]
+    asked, least = (
+        network.lone(way, length) + network.lone(back, length) for length in (_SYN_FRAME, _SHORTEST)
+    )
+    full = network.topology.mtu.base + FRAME_HEADER
+    most = network.lone(way, full) + network.lone(back, _SYN_FRAME) if again else asked
+    read = _STAMPED if again else _READ
+    jitter = network.jitter(way) + network.jitter(back)
+    return asked, max(asked - least, most - asked) + read + jitter
+
+
+SENDER_KIND = "What held senders back"
+LIMITED = 0.1
+"""Share of the time that a sender had data outstanding: while a buffer holds it back its rate is
+not the network's, so up to so much of the result is the buffer's."""
+IDLE = 0.1
+"""As above, for a program that wrote no data before its transfer was over."""
+_SHORTEST_SENDER = 1.0
+"""Seconds; what a shorter connection waited for is its beginning."""
+
+
+def sender_limits(network: TrialNetwork) -> list[CheckFinding]:
+    """Return each TCP flow whose sender's socket was sampled."""
+    flows = [flow for flow in network.run.flows if flow.protocol == "tcp"]
+    findings = [
+        finding
+        for flow in flows
+        if (samples := network.samples(flow.sender).get(str(flow.port)))
+        and (finding := _of_flow(network, flow, samples))
+    ]
+    if flows and not findings:
+        return [unmeasured(SENDER_KIND, network.label, "the network", _why_not(network, flows))]
+    return findings
+
+
+def _why_not(network: TrialNetwork, flows: Sequence[RunFlow]) -> str:
+    """Linux before 4.10 counts no such times (struct tcp_info in include/uapi/linux/tcp.h)."""
+    senders = {flow.sender for flow in flows}
+    samples = [
+        sample for sender in senders for each in network.samples(sender).values() for sample in each
+    ]
+    if samples and not any(sample.busy for sample in samples):
+        return "this kernel does not count what held a sender back"
+    return "no sender's socket was sampled"
+
+
+def _of_flow(
+    network: TrialNetwork, flow: RunFlow, samples: Sequence[SocketSample]
+) -> CheckFinding | None:
+    """None if the flow did not send for long."""
+    busy = [sample for sample in samples if sample.busy > 0]
+    if not busy or busy[-1].busy < _SHORTEST_SENDER:
+        return None
+    last, place = busy[-1], f"{flow.name}, {network.label}"
+    buffer, window = last.buffer_limited / last.busy, last.window_limited / last.busy
+    shares = {"its send buffer": buffer, "the receiver's window": window}
+    measured = f"send buffer {percent(buffer)}, receiver's window {percent(window)} of the time"
+    if flow.windowed:
+        asked = "the window that was asked for (iperf -w), or the network"
+        return CheckFinding(SENDER_KIND, place, asked, measured, CheckOutcome.GOOD)
+    full = _link_use(network, flow, last.busy)
+    if full > 1 - LIMITED:
+        measured += f"; the link was in use for {percent(min(full, 1.0))}"
+        return CheckFinding(SENDER_KIND, place, "the network", measured, CheckOutcome.GOOD)
+    idle = 0.0 if flow.traffic else _idle(busy)  # an application pauses as it was asked to
+    what, share = max(shares.items(), key=lambda pair: pair[1])
+    sentence = f"{flow.name} was held back by {what} for {percent(share)} of its time, not by the"
+    sentence += " network: its throughput is the buffer's (net.ipv4.tcp_wmem, tcp_rmem)."
+    if idle > IDLE and share <= LIMITED:
+        measured += f", no data to send {percent(idle)}"
+        sentence = f"{flow.name} had no data to send for {percent(idle)} of its time: the program"
+        sentence += " set its rate, not the network."
+    excess = max(share / LIMITED, idle / IDLE)
+    outcome = CheckOutcome.GOOD if excess <= 1 else CheckOutcome.CARE
+    return CheckFinding(SENDER_KIND, place, "the network", measured, outcome, sentence, excess)
+
+
+def _link_use(network: TrialNetwork, flow: RunFlow, seconds: float) -> float:
+    """The share of what the slowest link of the flow could carry in its time that it carried.
+
+    A sender whose buffer is just as large as its path waits for the buffer while the link is full.
+    """
+    way = flow.sender, flow.receiver
+    links = [
+        (port.channel.bandwidth.base, port.name)
+        for port in (network.shaped(way) if way in network.ways else ())
+        if port.channel
+    ]
+    if not links:
+        return 0.0
+    rate, port = min(links)
+    return network.qdiscs.carried(port) * 8 / (rate * seconds)
+
+
+def _idle(busy: Sequence[SocketSample]) -> float:
+    """Share of the time between two samples while it was sending in which all had been sent."""
+    grown = [sample for sample in busy if sample.busy > busy[0].busy]
+    end = next((sample for sample in busy if sample.busy == busy[-1].busy), busy[-1])
+    passed = end.time - busy[0].time
+    return max(0.0, 1 - (end.busy - busy[0].busy) / passed) if grown and passed > 0 else 0.0
 
 
 class Usability(StrEnum):
@@ -27,10 +263,10 @@ _CHANGING = (
     "The link changes while it is measured (spec.json, changes): tc's settings and counters were"
     " read at each change, and the captures were not compared."
 )
-ESSENTIAL = (findings.PROOFS, round_trips.KIND, UNASKED)
+ESSENTIAL = (findings.PROOFS, KIND, UNASKED)
 """Without these no network is called good: that its conditions held, that it was as long as asked
 for, and that it lost no packet by itself."""
-_FORGIVEN = {round_trips.KIND: "no handshake had the network for itself"}
+_FORGIVEN = {KIND: "no handshake had the network for itself"}
 _NOTHING = "spec.json names no network, so no check is possible."
 
 
@@ -100,7 +336,7 @@ def _of_changing(networks: Sequence[TrialNetwork]) -> NetworkVerdict:
 def _of_trial(network: TrialNetwork, traffic: TrialTraffic) -> Iterator[CheckFinding]:
     """In the order of the table."""
     yield from findings.recorded(network)
-    yield from round_trips.round_trip(network, traffic)
+    yield from round_trip(network, traffic)
     yield from spacing(network, traffic)
     yield from queue_bound(network, traffic)
     yield from lost_packets(network, traffic)

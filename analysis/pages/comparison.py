@@ -1,7 +1,4 @@
-"""Comparison of runs, or of points of a sweep: as a page, in the terminal and as JSON.
-
-All runs on one page, to search and to tick for comparison.
-"""
+"""Comparison of runs, or of points of a sweep, and the index of all runs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +13,7 @@ from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.measures.metrics import Metric, columns
 from analysis.measures.results import NOTHING, RunResults, measure_all, written
-from analysis.measures.together import standing
+from analysis.measures.selection import standing
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import index, read_run
 from analysis.rendering import page_files

@@ -17,7 +17,7 @@ from analysis.graphs.distributions import (
     ratio_axis,
     rows,
 )
-from analysis.graphs.layers import Graph, GraphGroup, Layer
+from analysis.graphs.layers import BLUE, GREY, VERMILLION, Graph, GraphGroup, Layer
 from analysis.graphs.stored import board_data
 from analysis.measures.results import written
 from analysis.records.other_folders import (
@@ -27,7 +27,6 @@ from analysis.records.other_folders import (
     read_comparison,
 )
 from analysis.rendering import page_files
-from analysis.rendering.colours import BLUE, GREY, VERMILLION
 from analysis.rendering.page_files import Terminal, text_table
 from analysis.statistics.paired_tests import Paired
 from analysis.statistics.wording import estimate, interval, probability, with_unit

@@ -1,9 +1,4 @@
-"""Figures and tables of runs and sweeps for papers, each with its data.
-
-Tables of runs and sweeps for papers: LaTeX in blocks as wide as the paper's columns, and CSV.
-
-Figures of papers.
-"""
+"""Figures and tables of runs and sweeps for papers, each with its data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Report of a reproduction: reproduction.html, its CSV files and the terminal.
-
-Pages of reproductions of published studies.
-"""
+"""Report of a reproduction: reproduction.html, its CSV files and the terminal."""
 
 import shlex
 from collections.abc import Iterable, Iterator

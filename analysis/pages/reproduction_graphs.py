@@ -18,9 +18,19 @@ from analysis.graphs.distributions import (
     swept,
     ticked,
 )
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook, holding
+from analysis.graphs.layers import (
+    BLACK,
+    BLUE,
+    GREEN,
+    VERMILLION,
+    Axis,
+    Graph,
+    GraphGroup,
+    Layer,
+    SeriesLook,
+    holding,
+)
 from analysis.pages.published import as_printed
-from analysis.rendering.colours import BLACK, BLUE, GREEN, VERMILLION
 from analysis.statistics.published import Judged, JudgedStudy, Measurement, Way, Word
 from analysis.statistics.wording import with_unit
 

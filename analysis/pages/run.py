@@ -11,26 +11,25 @@ from rich.table import Table
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.network_picture import network_picture
 from analysis.graphs.stored import board_data
+from analysis.measures.evidence import Evidence, read_evidence
 from analysis.measures.results import Measured, RunResults, expressions, measure_all, spread
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.pages.published import PublishedNumbers, published_with_run
-from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
 from analysis.rendering.page_files import BROKEN, CHECK, Terminal, text_table
 from analysis.reporting import over_seeds, run_graphs, tables
-from analysis.reporting.answers import Answer, in_comparison
-from analysis.reporting.claims import enough, repeat_command
+from analysis.reporting.answers import Answer, enough, in_comparison, repeat_command
 from analysis.reporting.effects import RunEffect, effect_of, goodput
 from analysis.reporting.flows import responding, waiting
 from analysis.reporting.run_graphs import run_stage
-from analysis.reporting.setting_words import setting_words
 from analysis.reporting.studies import (
     ReportOf,
     StudyReport,
     expressions_of,
     plain,
+    setting_words,
     with_metrics,
     with_rows,
 )

@@ -1,7 +1,4 @@
-"""Report of a sweep: sweep.html, comparisons.csv and the terminal.
-
-Pages of sweeps.
-"""
+"""Report of a sweep: sweep.html, comparisons.csv and the terminal."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,9 +19,8 @@ from analysis.records.json_reader import Problems, printable
 from analysis.records.spec_file import checked_row
 from analysis.rendering import page_files
 from analysis.rendering.page_files import Terminal, text_table
-from analysis.reporting.setting_words import setting_words
-from analysis.reporting.studies import ReportOf, plain
-from analysis.reporting.sweeps import SweepEffect, SweepStudy, made_of
+from analysis.reporting.effects import SweepEffect, SweepStudy, made_of
+from analysis.reporting.studies import ReportOf, plain, setting_words
 from analysis.reporting.tables import Listing
 from analysis.statistics.comparisons import (
     LevelComparison,
@@ -35,9 +31,7 @@ from analysis.statistics.comparisons import (
     sentence,
     too_few,
 )
-from analysis.statistics.comparisons import (
-    row as comparison_row,
-)
+from analysis.statistics.comparisons import row as comparison_row
 from analysis.statistics.published import judge_row
 from analysis.statistics.sweep_samples import Place, SweepSamples, read_samples
 from analysis.statistics.wording import (

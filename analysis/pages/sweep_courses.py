@@ -1,7 +1,4 @@
-"""The flows of a sweep's runs over time: small multiples with a band over the seeds.
-
-The flows' shares of a sweep's runs, stacked over the levels of a factor.
-"""
+"""The flows of a sweep's runs over time, and their shares over the levels of a factor."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +7,10 @@ import numpy as np
 
 from analysis.graphs.distributions import SHARE
 from analysis.graphs.layers import DOT, Graph, GraphGroup, Layer, SeriesLook, named
-from analysis.measures.course_bins import BINS, Numbers, lines_of
-from analysis.measures.sweep_folder import SERIES, SweepRecord
+from analysis.measures.sweep_folder import BINS, SERIES, Numbers, SweepRecord, lines_of
 from analysis.pages import sweep_layout
+from analysis.reporting.effects import Row, swept_cells
 from analysis.reporting.over_seeds import QUANTITIES, SeriesPanel, banded, series_caption
-from analysis.reporting.sweeps import Row, swept_cells
 from analysis.statistics.sweep_samples import Place
 from analysis.table import ColumnTable
 from topologies import untrusted

@@ -166,11 +166,7 @@ def _lines_caption(sweep: SweepRecord, samples: SweepSamples, spacing: str) -> s
 
 
 def _line(
-    shape: Layout,
-    across: int,
-    samples: SweepSamples,
-    axis: SweptAxis,
-    of: tuple[int, str, Levels],
+    shape: Layout, across: int, samples: SweepSamples, axis: SweptAxis, of: tuple[int, str, Levels]
 ) -> list[Layer]:
     """Return the band, the single runs where there is none, and the line of one level."""
     series, name, levels = of

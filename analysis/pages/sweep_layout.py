@@ -1,7 +1,4 @@
-"""Factors of a sweep along the axis of a graph, by colour and by panels.
-
-The maps of a sweep: medians over two factors, and how each level compares with the baseline.
-"""
+"""Factors of a sweep along axes, by colour and by panels, and the sweep's maps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -207,11 +204,7 @@ def map_of_ratios(sweep: SweepRecord, comparisons: Sequence[LevelComparison]) ->
     panels = [levels for levels in shape.panels if levels[axis] > 0]
     drawn = tuple(
         _map(
-            f"ratios_{number}",
-            _against(shape, axis, levels),
-            shape,
-            levels,
-            (look, ratios, tints),
+            f"ratios_{number}", _against(shape, axis, levels), shape, levels, (look, ratios, tints)
         )
         for number, levels in enumerate(panels)
     )
@@ -260,11 +253,7 @@ def _by_level(
 
 
 def _map(
-    key: str,
-    title: str,
-    shape: Layout,
-    levels: Levels,
-    cells: tuple[SeriesLook, Numbers, Numbers],
+    key: str, title: str, shape: Layout, levels: Levels, cells: tuple[SeriesLook, Numbers, Numbers]
 ) -> Graph:
     """Return one panel: the factor `across` has the columns, `series` the rows."""
     assert shape.across is not None and shape.series is not None

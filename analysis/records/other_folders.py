@@ -1,7 +1,4 @@
-"""A reproduction folder's reproduction.json as frozen records.
-
-The comparison of two kernels in a folder: comparison.json as frozen records.
-"""
+"""reproduction.json and comparison.json (of two kernels) as frozen records."""
 
 from collections import Counter
 from pathlib import Path

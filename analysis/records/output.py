@@ -1,7 +1,4 @@
-"""Output of iperf version 2: the summary line, intervals, and the count of a UDP server.
-
-Samples of a host's sockets, one JSON object per line and instant (the fields of `ss -tin`).
-"""
+"""Output of iperf version 2, and samples of a host's sockets (the fields of `ss -tin`)."""
 
 import json
 import re

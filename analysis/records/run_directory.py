@@ -1,8 +1,6 @@
-"""A run directory as frozen records.
+"""A run directory as frozen records, and all runs of a store at a glance.
 
 Names found in its files are checked before they are used as paths.
-
-All runs and sweeps of a store at a glance: what was asked, what was found, and how sure.
 """
 
 import re

@@ -1,9 +1,4 @@
-"""spec.json: what a run was asked to do.
-
-manifest.json of a run, and what it has in common with sweep.json and reproduction.json.
-
-A published number and the measured ones, as spec, sweep and reproduction.json hold it.
-"""
+"""spec.json, manifest.json and rows of published numbers as frozen records."""
 
 from typing import Any, cast
 

@@ -1,7 +1,4 @@
-"""Pages from templates, written so that no reader sees half of one.
-
-Reports in the terminal.
-"""
+"""Pages from templates, written so that no reader sees half of one, and their terminal."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tables and graphs of every flow of a run.
-
-Tables of the delays of packets, of the time that flows took, and of response times.
-"""
+"""Tables and graphs of every flow of a run: rates, delays, and response times."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +8,9 @@ import numpy as np
 
 from analysis.graphs.capture import Numbers
 from analysis.graphs.layers import (
+    BLUE,
     MIDDLE,
+    ORANGE,
     RATE,
     TIME,
     Axis,
@@ -24,8 +23,7 @@ from analysis.graphs.layers import (
 )
 from analysis.measures.metrics import metric
 from analysis.measures.results import NOTHING, FlowMeasures, Measured, RunResults, spread, written
-from analysis.measures.together import main_group
-from analysis.rendering.colours import BLUE, ORANGE
+from analysis.measures.selection import main_group
 from analysis.reporting.run_graphs import SEGMENTS
 from analysis.reporting.tables import Listing
 

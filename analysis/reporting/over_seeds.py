@@ -1,7 +1,4 @@
-"""Graphs of all repetitions of a run over time: series with bands, and stacked shares.
-
-Distributions over the repetitions of a run: curves of delays, and boxes.
-"""
+"""Graphs of all repetitions: series with bands, stacked shares, curves of delays, and boxes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +21,9 @@ from analysis.graphs.layers import (
     level,
     named,
 )
-from analysis.measures.course_bins import BINS, Numbers, begin_of, binned, lines_of, mean
 from analysis.measures.metrics import Metric
 from analysis.measures.results import FlowMeasures, Measured, RunResults
+from analysis.measures.sweep_folder import BINS, Numbers, begin_of, binned, lines_of, mean
 from analysis.statistics.wording import called, numbered, with_unit
 
 _SECOND = 1e9
@@ -219,14 +216,7 @@ def shares(results: RunResults) -> GraphGroup | None:
     if len(results.run.flows) < 2 or not panels.sampled:
         return None
     drawn = tuple(
-        Graph(
-            f"stacked_{at}",
-            title,
-            "",
-            TIME,
-            SHARE,
-            tuple(_stacked(lines, panels.edges)),
-        )
+        Graph(f"stacked_{at}", title, "", TIME, SHARE, tuple(_stacked(lines, panels.edges)))
         for at, (title, lines) in enumerate(panels.every)
     )
     words = f"Means over {seeds} seeds" if seeds > 1 else "One seed"

@@ -1,7 +1,4 @@
-"""Graphs of a run: its packets, sockets and repetitions.
-
-The stage of a run: the packets of its first seed, under each condition.
-"""
+"""Graphs of a run: its packets, sockets and repetitions, and its stage."""
 
 from __future__ import annotations
 
@@ -16,7 +13,9 @@ from analysis import graphs
 from analysis.graphs import timelines
 from analysis.graphs.capture import CaptureDirection, Numbers, directions
 from analysis.graphs.layers import (
+    BLUE,
     DOT,
+    ORANGE,
     RATE,
     RETRANSMITTED,
     Axis,
@@ -30,13 +29,12 @@ from analysis.graphs.layers import (
     level,
     named,
 )
-from analysis.graphs.stage import StageTrial, shape_of, stage_data
-from analysis.graphs.views import Samples
+from analysis.graphs.stored import StageTrial, shape_of, stage_data
+from analysis.graphs.webpage import Samples
 from analysis.measures.captures import End, at_port
 from analysis.measures.metrics import PAUSE, counter, metric
 from analysis.measures.results import Measured, RunResults
 from analysis.records.output import SocketSample
-from analysis.rendering.colours import BLUE, ORANGE
 from analysis.reporting.answers import listed
 
 
@@ -294,11 +292,7 @@ def repetitions(results: RunResults) -> GraphGroup | None:
     """Return graphs of every seed under every condition; None for one seed."""
     compared = (
         ("Throughput", RATE, metric("server.rate")),
-        (
-            "Time-outs",
-            Axis("TcpExtTCPTimeouts", "", zero=True),
-            counter("TcpExtTCPTimeouts"),
-        ),
+        ("Time-outs", Axis("TcpExtTCPTimeouts", "", zero=True), counter("TcpExtTCPTimeouts")),
     )
     labels = [condition.label for condition in results.run.conditions]
     drawn = [

@@ -2,15 +2,11 @@
 
 A study has it as `REPORT` of its module `report`. An experiment without one gets the usual tables
 and graphs.
-
-Table and answers of an experiment without a report of its kind.
-
-Rows of the metrics that a run's user asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
@@ -18,17 +14,24 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from analysis.graphs.layers import GraphGroup
-from analysis.measures.checks import RunFacts
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import metric
 from analysis.measures.results import NOTHING, RunResults, expressions
+from analysis.measures.selection import RunFacts
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord
 from analysis.records.spec_file import RunFlow
 from analysis.reporting import run_graphs
 from analysis.reporting import tables as q
-from analysis.reporting.answers import Answer, causes, each, facts, more_repetitions, ratios
-from analysis.reporting.claims import claim_of_run
+from analysis.reporting.answers import (
+    Answer,
+    causes,
+    claim_of_run,
+    each,
+    facts,
+    more_repetitions,
+    ratios,
+)
 from analysis.reporting.tables import (
     CAUSES,
     DATAGRAMS_LOST,
@@ -48,7 +51,7 @@ from topologies.units import Duration
 if TYPE_CHECKING:
     from analysis.measures.sweep_folder import SweepRecord
     from analysis.records.run_directory import RunRecord
-    from analysis.reporting.sweeps import MakeEffect, MakeListings, SweepStudy
+    from analysis.reporting.effects import MakeEffect, MakeListings, SweepStudy
     from analysis.statistics.sweep_samples import SweepSamples
 
 
@@ -207,3 +210,47 @@ def with_rows(table: ReportTable, results: RunResults) -> ReportTable:
     """Return the table with a row for each of them."""
     rows = (build_row(results, quantity, None) for quantity in expressions_of(results))
     return replace(table, rows=(*rows, *table.rows))
+
+
+_WORDS = {
+    "bw": "link rate {}",
+    "delay": "delay {} one way",
+    "loss": "random loss {}",
+    "jitter": "jitter {}",
+    "queue": "room for {} packets in a queue",
+    "duration": "sending for {}",
+    "spread": "starts drawn within {}",
+    "processing": "delays drawn up to {} of a packet's time on the link",
+    "cc": "congestion control {}",
+    "sack": "SACK {}",
+    "streams": "TCP flows: {}",
+    "udp": "UDP at {}",
+    "late": "flows that start late: {}",
+    "beside": "another flow with {}",
+    "window": "send and receive buffers of {}",
+    "size": "transfers of {}",
+    "period": "hosts with settings of the {}",
+    "queueing": "queue discipline {}",
+}
+_USUAL = {
+    "late": "none",
+    "beside": "none",
+    "period": "today",
+    "jitter": "0s",
+    "queueing": "fifo",
+    "streams": "1",
+}
+"""Values that a reader takes for granted, or that say that something is absent."""
+_OF_MANY = ("spread", "processing")
+
+
+def setting_words(parameters: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return each setting as the words before its value, the value, and the words after it."""
+    is_alone = parameters.get("streams") == "1" and parameters.get("beside") in (None, "none")
+    told = []
+    for name, value in parameters.items():
+        if not value or _USUAL.get(name) == value or (is_alone and name in _OF_MANY):
+            continue
+        before, _, after = _WORDS.get(name, f"{name} {{}}").partition("{}")
+        told.append((before, value, after))
+    return told

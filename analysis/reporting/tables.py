@@ -1,7 +1,4 @@
-"""Tables of quantities: published and measured, in the original's units.
-
-Quantities of the table of metrics that reports name.
-"""
+"""Tables of quantities, published and measured, in the original's units."""
 
 import csv
 from collections.abc import Sequence

@@ -1,6 +1,4 @@
-"""The rows of a sweep folder as samples: one value per run, one per seed for each cell.
-
-Prediction intervals of a further run, from the values of measured runs.
+"""The rows of a sweep folder as samples, and prediction intervals of a further run.
 
 A published number is one run, or the mean of a few. It is compared with a further run of the same
 kind, which scatters more than the median is uncertain. docs/studies/published-numbers.md
@@ -19,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from analysis.measures.metrics import Metric
+from analysis.measures.selection import main_group
 from analysis.measures.sweep_folder import GROUP, ROWS, SweepRecord, SweptFactor, read_rows
-from analysis.measures.together import main_group
 from analysis.records.json_reader import Problems
-from analysis.row_groups import RowGroups
 from analysis.statistics.paired_tests import MedianInterval, Numbers, median_interval
 from analysis.statistics.tests import CONFIDENCE, student_quantile
-from analysis.table import ColumnTable, TableColumn
+from analysis.table import ColumnTable, RowGroups, TableColumn
 from topologies.errors import TcplabError
 from topologies.untrusted import StrangeFile
 

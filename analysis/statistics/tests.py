@@ -1,12 +1,11 @@
-"""The probabilities that the tests need: of binomial counts, of Student's t, of the normal curve.
+"""The signed-rank test with its estimate and interval, and the probabilities that tests need.
 
-All but the last are values of one function, the regularised incomplete beta function. SciPy has it
-too, in 140 MB; the tests hold this one against SciPy's.
+The probabilities but that of the normal curve are values of the regularised incomplete beta
+function. SciPy has it too, in 140 MB; the tests hold this one against SciPy's.
 
-Wilcoxon's signed-rank test, and the estimate and interval of Hodges and Lehmann that go with it.
-
-Both assume only that a difference of two levels which do not differ is as likely up as down by as
-much. The interval holds every shift that the test would not reject, so test and interval agree.
+Wilcoxon's test and the interval of Hodges and Lehmann assume only that a difference of two levels
+which do not differ is as likely up as down by as much. The interval holds every shift that the test
+would not reject, so test and interval agree.
 """
 
 from collections.abc import Iterator, Sequence

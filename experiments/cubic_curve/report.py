@@ -8,14 +8,20 @@ from itertools import pairwise
 
 from analysis.measures.results import RunResults
 from analysis.records.output import SocketSample
-from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.formulas import (
+from analysis.reporting.formulas import (
     cubic_window,
     plateau_time,
     remembered_window,
     reno_friendly_growth,
 )
-from analysis.theory.law import LawGraph, LawLine, LawPoint, samples_of
+from analysis.reporting.laws import (
+    LawComparison,
+    LawGraph,
+    LawLine,
+    LawPoint,
+    law_report,
+    samples_of,
+)
 from experiments.study.published import law
 
 

@@ -35,8 +35,7 @@ import numpy as np
 
 from analysis.flows.reader import read
 from analysis.flows.sightings import arrivals, sightings
-from analysis.graphs.stage import Columns, StageTrial, shape_of, stage_data
-from analysis.graphs.stored import as_script
+from analysis.graphs.stored import Columns, StageTrial, as_script, shape_of, stage_data
 from analysis.records.output import read_samples
 from analysis.rendering import page_files
 from experiments.documentation.reference import rendered

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.measures.results import RunResults
-from analysis.measures.together import jain
-from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import LawGraph, LawLine, LawPoint, path_of, payload_rate
+from analysis.measures.selection import jain
+from analysis.reporting.laws import (
+    LawComparison,
+    LawGraph,
+    LawLine,
+    LawPoint,
+    law_report,
+    path_of,
+    payload_rate,
+)
 from experiments.study.published import law
 
 LAW = law(__file__)

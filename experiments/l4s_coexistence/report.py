@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.measures.results import RunResults
-from analysis.reporting.claims import claim_of_run
-from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import LawGraph, LawLine, LawPoint, path_of, payload_rate
+from analysis.reporting.answers import claim_of_run
+from analysis.reporting.laws import (
+    LawComparison,
+    LawGraph,
+    LawLine,
+    LawPoint,
+    law_report,
+    path_of,
+    payload_rate,
+)
 from experiments.study.published import law
 
 LAW = law(__file__)

@@ -8,10 +8,17 @@ from statistics import fmean, median
 
 from analysis.measures.results import Measured, RunResults, written
 from analysis.records.json_reader import Problems
-from analysis.reporting.laws import LawComparison, law_report
+from analysis.reporting.formulas import REGULAR, padhye_rate, square_root_rate
+from analysis.reporting.laws import (
+    LawComparison,
+    LawGraph,
+    LawLine,
+    LawPoint,
+    law_report,
+    ratios,
+    samples_of,
+)
 from analysis.reporting.tables import Listing
-from analysis.theory.formulas import REGULAR, padhye_rate, square_root_rate
-from analysis.theory.law import LawGraph, LawLine, LawPoint, ratios, samples_of
 from experiments.study.published import law
 
 LAW = law(__file__)

@@ -22,8 +22,8 @@ from analysis.reporting.answers import (
     more_repetitions,
     parameter,
 )
+from analysis.reporting.effects import SweptCell, varied
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.sweeps import SweptCell, varied
 from analysis.reporting.tables import Listing, published_rows, quantity
 from experiments.packet_dropper import ON_THE_LINK
 

@@ -14,9 +14,8 @@ import numpy as np
 from analysis.flows.columns import KINDS
 from analysis.flows.matching import arrivals
 from analysis.flows.reader import read
-from analysis.graphs.stage import MOST_PACKETS, ack_columns, sent_columns
-from analysis.row_groups import RowGroups
-from analysis.table import ColumnTable, TableColumn
+from analysis.graphs.stored import MOST_PACKETS, ack_columns, sent_columns
+from analysis.table import ColumnTable, RowGroups, TableColumn
 from experiments.playground import FIRST_PORT
 from topologies import untrusted
 
@@ -41,7 +40,7 @@ class Frame:
     Times are seconds since the flows began; `flow` counts from 0. samples: cwnd, ssthresh (NaN
     before slow start has ended), in_flight, delivered (bytes), rtt (ms), state (enum tcp_ca_state).
     packets: sequence, length (bytes), kind, again (0 or 1). rates: goodput (Mbit/s). queue: delay
-    (ms), packets. sent, acks, blocks: what the stage draws (analysis.graphs.stage).
+    (ms), packets. sent, acks, blocks: what the stage draws (analysis.graphs.stored).
     """
 
     kind: str

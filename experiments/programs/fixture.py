@@ -13,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from analysis.analyze import short_numbers
+from analysis import fmt
 from analysis.analyze.facts import CALLED
 from analysis.flows.events import events
 from analysis.flows.reader import read
@@ -112,7 +112,7 @@ def _sent_again(host: Host) -> Iterator[str]:
         yield f"-- {host.name}: sent again, the last of {len(found)} segments:"
     for row in found[-_LINES:]:
         of = ends[row["connection"]]
-        way = [short_numbers.end(of[f"host_{end}"], of[f"port_{end}"]) for end in "ab"]
+        way = [fmt.end(of[f"host_{end}"], of[f"port_{end}"]) for end in "ab"]
         sender, receiver = way if row["forward"] else way[::-1]
         event = row["event"]
         what = _BARE.get(event) or f"{row['payload']} bytes {CALLED[event]}"

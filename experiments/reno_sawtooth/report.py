@@ -7,9 +7,17 @@ from itertools import accumulate, pairwise
 
 from analysis.measures.results import RunResults
 from analysis.records.output import SocketSample
-from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.formulas import FilledPath, climb, climbing_time, sawtooth_period
-from analysis.theory.law import LawGraph, LawLine, LawPoint, loss_times, path_of, samples_of
+from analysis.reporting.formulas import FilledPath, climb, climbing_time, sawtooth_period
+from analysis.reporting.laws import (
+    LawComparison,
+    LawGraph,
+    LawLine,
+    LawPoint,
+    law_report,
+    loss_times,
+    path_of,
+    samples_of,
+)
 from experiments.study.published import law
 
 LAW = law(__file__)

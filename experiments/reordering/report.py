@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook
+from analysis.graphs.layers import GREY, Axis, Graph, GraphGroup, Layer, SeriesLook
 from analysis.measures.captures import DUPLICATES
 from analysis.measures.metrics import metric
 from analysis.measures.results import Measured, RunResults, spread, written
 from analysis.records.spec_file import RunCondition
-from analysis.rendering.colours import GREY
 from analysis.reporting.answers import (
     Answer,
     called,

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook
+from analysis.graphs.layers import BLUE, VERMILLION, Axis, Graph, GraphGroup, Layer, SeriesLook
 from analysis.measures.results import NOTHING, written
 from analysis.measures.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.records.run_directory import RunRecord
-from analysis.rendering.colours import BLUE, VERMILLION
 from analysis.reporting.answers import Answer
+from analysis.reporting.effects import Cells, PublishedOrder, SweepStudy
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.sweeps import Cells, PublishedOrder, SweepStudy
 from analysis.reporting.tables import published_rows
 from analysis.statistics.sweep_samples import SweepSamples
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics

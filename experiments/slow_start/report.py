@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from analysis.measures.metrics import counter
 from analysis.measures.results import Measured, RunResults
-from analysis.reporting.laws import LawComparison, law_report
+from analysis.reporting.formulas import slow_start_segments
+from analysis.reporting.laws import LawComparison, LawGraph, LawLine, LawPoint, law_report, path_of
 from analysis.table import ColumnTable
-from analysis.theory.formulas import slow_start_segments
-from analysis.theory.law import LawGraph, LawLine, LawPoint, path_of
 from experiments.study.published import law
 
 _COLUMNS = ("forward", "sequence", "acknowledgement", "payload")

@@ -19,7 +19,7 @@ import msgspec
 
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import columns
-from analysis.theory.law import Law
+from analysis.reporting.laws import Law
 from experiments.study.catalogue import Experiment, catalogue, find
 from experiments.study.grid import combination
 from topologies.errors import UsageError

@@ -14,11 +14,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from analysis.measures.checks import RunFacts
-from analysis.measures.course_bins import series_record
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import GROUP, is_metric
 from analysis.measures.results import measure_raw, readings_of, rows_of
+from analysis.measures.selection import RunFacts
+from analysis.measures.sweep_folder import series_record
 from analysis.network.verdict import judge_network
 from analysis.records.run_directory import run_of
 from experiments.run.seed import carry_seed, judge, limits_for, memory_for

@@ -15,9 +15,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from analysis.measures.course_bins import BINS, SERIES_VERSION
 from analysis.measures.metrics import Row, columns
-from analysis.measures.sweep_folder import GROUP, ROWS, SERIES, SERIES_HEAD
+from analysis.measures.sweep_folder import BINS, GROUP, ROWS, SERIES, SERIES_HEAD, SERIES_VERSION
 from experiments.run.report import GOOD
 from experiments.spec import ExperimentSpec
 from experiments.study.catalogue import part

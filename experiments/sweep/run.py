@@ -27,8 +27,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from analysis.measures.selection import standing
 from analysis.measures.sweep_folder import read_rows, read_sweep
-from analysis.measures.together import standing
 from analysis.records.json_reader import Problems
 from analysis.statistics.paired_tests import precision
 from analysis.table import ColumnTable

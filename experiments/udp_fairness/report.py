@@ -7,11 +7,20 @@ from statistics import median
 
 import numpy as np
 
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook, alone, named
+from analysis.graphs.layers import (
+    BLUE,
+    ORANGE,
+    Axis,
+    Graph,
+    GraphGroup,
+    Layer,
+    SeriesLook,
+    alone,
+    named,
+)
 from analysis.measures.results import RunResults, spread, written
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.records.spec_file import RunCondition
-from analysis.rendering.colours import BLUE, ORANGE
 from analysis.reporting.answers import (
     Answer,
     called,
@@ -23,9 +32,9 @@ from analysis.reporting.answers import (
     parameter,
     side_by_side,
 )
+from analysis.reporting.effects import Row, SweepEffect, SweptCell, flow_value, over_runs, varied
 from analysis.reporting.flows import rates_of_flows, sharing
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.sweeps import Row, SweepEffect, SweptCell, flow_value, over_runs, varied
 from analysis.reporting.tables import Listing, quantity
 
 _NOTE = (

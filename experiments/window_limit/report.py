@@ -6,9 +6,17 @@ from collections.abc import Sequence
 
 from analysis.measures.results import Measured, RunResults
 from analysis.records.output import SocketSample
-from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.formulas import FilledPath, window_limited_rate
-from analysis.theory.law import LawGraph, LawLine, LawPoint, path_of, payload_rate, samples_of
+from analysis.reporting.formulas import FilledPath, window_limited_rate
+from analysis.reporting.laws import (
+    LawComparison,
+    LawGraph,
+    LawLine,
+    LawPoint,
+    law_report,
+    path_of,
+    payload_rate,
+    samples_of,
+)
 from experiments.study.published import law
 
 LAW = law(__file__)

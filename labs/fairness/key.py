@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from statistics import median
 
-from analysis.measures.together import jain
+from analysis.measures.selection import jain
 from labs.definition.key import Key, Variables, calculated, factor_of
 from labs.measuring.measures import MeasuredRun, Runs
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
-from analysis.measures.together import jain
+from analysis.measures.selection import jain
 from experiments.run.seed import carry_seed, limits_for
 from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination

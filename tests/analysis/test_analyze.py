@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import analysis
-from analysis import flows
+from analysis import flows, fmt
 from analysis.__main__ import main
-from analysis.analyze import files, short_numbers
+from analysis.analyze import files
 from analysis.analyze.facts import CALLED, connection
 from analysis.analyze.listed import MOST
 from analysis.flows.columns import KINDS, RETRANSMISSIONS
@@ -349,14 +349,14 @@ def test_importing_the_package_loads_no_frames() -> None:
     [(0, "0 B"), (999, "999 B"), (1448, "1.45 kB"), (10**12, "1,000 GB"), (82_596, "82.6 kB")],
 )
 def test_sizes_have_three_digits(value: int, text: str) -> None:
-    assert short_numbers.size(value) == text
+    assert fmt.size(value) == text
 
 
 @pytest.mark.parametrize(
     ("part", "text"), [(0, "0 %"), (1, "0.1 %"), (14, "1.4 %"), (500, "50 %"), (1e-9, "0.01 %")]
 )
 def test_a_share_that_is_not_zero_is_not_written_as_zero(part: float, text: str) -> None:
-    assert short_numbers.share(part, 1000) == text
+    assert fmt.share(part, 1000) == text
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_a_share_that_is_not_zero_is_not_written_as_zero(part: float, text: str)
     ],
 )
 def test_times_have_no_power_of_ten(nanoseconds: int, text: str) -> None:
-    assert short_numbers.milliseconds(nanoseconds) == text
+    assert fmt.milliseconds(nanoseconds) == text
 
 
 def test_long_round_trips_of_many_connections_are_written_out(tmp_path: Path) -> None:

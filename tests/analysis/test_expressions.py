@@ -11,7 +11,7 @@ import pytest
 from analysis.measures.expressions import Term, Window, parse
 from analysis.measures.readings import TrialReadings
 from analysis.measures.results import RunResults, measure_all
-from analysis.measures.together import chosen, groups_of
+from analysis.measures.selection import chosen, groups_of
 from analysis.network.verdict import judge_network
 from analysis.pages.run import make_report
 from analysis.records.json_reader import Problems

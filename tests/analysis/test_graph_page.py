@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from analysis import flows, graphs
-from analysis.graphs import views, webpage
+from analysis.graphs import webpage
 from analysis.graphs.layers import KINDS, LOOKS
 from analysis.graphs.stored import PageColumns
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
@@ -161,7 +161,7 @@ def test_connection_and_direction_are_chosen(page: Page, tmp_path: Path) -> None
     drawn = page.run("tcplabGraphs.counts()")
     assert drawn["time_sequence"]["data"] == -(-280_000 // MSS) + 1
     assert len(page.run("board.plots.find(plot => plot.graph.key === 'fairness').layers")) == 30
-    assert 0 < drawn["jain"]["jain"] <= views.BINS
+    assert 0 < drawn["jain"]["jain"] <= webpage.BINS
 
 
 def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path: Path) -> None:

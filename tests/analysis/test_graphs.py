@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from analysis import graphs
 from analysis.flows.ends import journeys
-from analysis.graphs import ladder, timelines, views, webpage
+from analysis.graphs import ladder, timelines, webpage
 from analysis.graphs.capture import CaptureDirection, all_directions
 from analysis.graphs.layers import KINDS, LOOKS, Graph, Layer
 from analysis.graphs.pictures import write_pictures
@@ -40,7 +40,7 @@ def sender(lossy: tuple[graphs.Capture, graphs.Capture]) -> CaptureDirection:
 
 
 def _graph(captures: tuple[graphs.Capture, ...], key: str, **more: object) -> Graph:
-    [view, *_] = views.views(captures, **more)  # type: ignore[arg-type]
+    [view, *_] = webpage.views(captures, **more)  # type: ignore[arg-type]
     return next(graph for graph in view.graphs if graph.key == key)
 
 
@@ -163,7 +163,7 @@ def test_at_the_receiver_the_graphs_say_what_they_do_not_show(
     lossy: tuple[graphs.Capture, graphs.Capture],
 ) -> None:
     for capture, at_receiver in zip(lossy, (False, True), strict=True):
-        drawn = {graph.key: graph.caption for graph in views.views([capture])[0].graphs}
+        drawn = {graph.key: graph.caption for graph in webpage.views([capture])[0].graphs}
         assert (
             drawn["rtt"].startswith("No round trips: this capture was taken at the receiver")
             == at_receiver
@@ -180,7 +180,7 @@ def test_without_the_other_direction_no_bytes_in_flight_are_drawn(
     alone = replace(
         lossy[0], packet_table=table_of(lossy[0].packet_table.to_polars().filter("forward"))
     )
-    drawn = {graph.key: len(graph.layers) for graph in views.views([alone])[0].graphs}
+    drawn = {graph.key: len(graph.layers) for graph in webpage.views([alone])[0].graphs}
     assert drawn["in_flight"] == 0
     assert drawn["time_sequence"] > 0
 
@@ -205,7 +205,7 @@ def test_jains_index_is_one_for_equals_and_a_half_when_one_of_two_starves() -> N
     unequal = both_ends(Made(connection=1), Made(connection=2, size=3000, rate=1000))[0]
     index = _layer(_graph((unequal,), "jain"), "jain")
     assert index.y.min() == pytest.approx(0.5)
-    assert len(views.larger(all_directions([unequal]))) == 2
+    assert len(webpage.larger(all_directions([unequal]))) == 2
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=200), st.integers(1, 50))

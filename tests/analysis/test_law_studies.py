@@ -12,10 +12,18 @@ from analysis.measures.results import RunResults, measure_all
 from analysis.records.json_reader import Problems
 from analysis.records.output import SocketSample
 from analysis.records.run_directory import read_run
-from analysis.reporting.laws import LawComparison, law_report
+from analysis.reporting.formulas import cubic_window, plateau_time
+from analysis.reporting.laws import (
+    Law,
+    LawComparison,
+    LawGraph,
+    LawLine,
+    LawPoint,
+    law_report,
+    loss_times,
+    path_of,
+)
 from analysis.table import ColumnTable
-from analysis.theory.formulas import cubic_window, plateau_time
-from analysis.theory.law import Law, LawGraph, LawLine, LawPoint, loss_times, path_of
 from experiments.cubic_curve.report import epochs_of
 from experiments.loss_formula import LossFormulaParameters
 from experiments.reporting.studies import report_of

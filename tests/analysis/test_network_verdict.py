@@ -18,7 +18,8 @@ from analysis.measures.packets import PortTraffic, TrialTraffic
 from analysis.measures.readings import TrialReadings
 from analysis.measures.trials import TrialNetwork, carried, channels
 from analysis.network import counts as counts_module
-from analysis.network import findings, round_trips, spacing
+from analysis.network import findings, spacing
+from analysis.network import verdict as verdict_module
 from analysis.network.counts import LEVEL, DrawnLoss
 from analysis.network.findings import CheckOutcome
 from analysis.network.spacing import busy_gaps
@@ -51,7 +52,7 @@ def test_a_network_that_does_what_was_asked_is_good(tmp_path: Path) -> None:
     verdict = judged(MadeNetwork().write(tmp_path))
     assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
     measured = {check.what: check.measured for check in verdict.checks}
-    assert measured[round_trips.KIND] == "10.12 ms (+0 ns)"
+    assert measured[verdict_module.KIND] == "10.12 ms (+0 ns)"
     assert measured[counts_module.BOUND] == "at most 20"
     assert measured[counts_module.FULL].endswith("met a full queue")
     assert measured[spacing.RATE] == "10mbit"
@@ -89,13 +90,13 @@ WRONG = {
         UNUSABLE,
         {spacing.SPACING, spacing.RATE},
     ),
-    "too long": (MadeNetwork(delay=10**6), UNUSABLE, {round_trips.KIND}),
-    "too long by 2.5 us": (MadeNetwork(delay=2500), CARE, {round_trips.KIND}),
+    "too long": (MadeNetwork(delay=10**6), UNUSABLE, {verdict_module.KIND}),
+    "too long by 2.5 us": (MadeNetwork(delay=2500), CARE, {verdict_module.KIND}),
     "a place too many": (MadeNetwork(queue=1), CARE, {counts_module.BOUND}),
     "three places too many": (MadeNetwork(queue=3), UNUSABLE, {counts_module.BOUND}),
     "two places too few": (MadeNetwork(queue=-2), UNUSABLE, {counts_module.FULL}),
     "three vanish": (MadeNetwork(vanished=(5, 50, 51)), UNUSABLE, {counts_module.UNASKED}),
-    "a buffer": (MadeNetwork(buffer_limited=7.5), CARE, {round_trips.SENDER_KIND}),
+    "a buffer": (MadeNetwork(buffer_limited=7.5), CARE, {verdict_module.SENDER_KIND}),
     "tcpdump": (MadeNetwork(dropped={"h1": 0, "h2": 2}), CARE, {findings.CAPTURES}),
     "a host": (MadeNetwork(counters={"TcpExtTCPBacklogDrop": 9}), UNUSABLE, {counts_module.HOSTS}),
 }
@@ -109,7 +110,7 @@ def test_what_is_wrong_is_said_and_nothing_else(name: str, tmp_path: Path) -> No
     wrong = outcomes(verdict)
     assert kinds <= wrong.keys()
     # A wrong delay or rate is seen by what counts the packets at the link, too.
-    assert wrong.keys() - kinds <= {counts_module.BOUND, counts_module.FULL, round_trips.KIND}
+    assert wrong.keys() - kinds <= {counts_module.BOUND, counts_module.FULL, verdict_module.KIND}
     assert len(verdict.reasons) == len(wrong)
 
 
@@ -290,7 +291,7 @@ def test_the_answer_to_a_repeated_syn_tells_no_round_trip(
     for instant in instants:
         instant["sockets"][0] |= told
     sockets.write_text("\n".join(map(json.dumps, instants)))
-    assert outcomes(judged(run))[round_trips.KIND] == expected
+    assert outcomes(judged(run))[verdict_module.KIND] == expected
 
 
 @pytest.mark.parametrize(("delay", "expected"), [("2ms", None), ("1ms", "not as asked")])
@@ -302,7 +303,7 @@ def test_a_host_that_reorders_may_hold_the_handshake_back(
     held = HostReordering("h1", "h2", Duration.parse(delay), Share.parse("75%"))
     spec["topology"]["reordering"] = [to_data(held)]
     (run / "spec.json").write_text(json.dumps(spec))
-    assert outcomes(judged(run)).get(round_trips.KIND) == expected
+    assert outcomes(judged(run)).get(verdict_module.KIND) == expected
 
 
 FILES = (

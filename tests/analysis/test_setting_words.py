@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.reporting.setting_words import setting_words
+from analysis.reporting.studies import setting_words
 
 
 def test_options_become_words_and_absent_things_are_left_out() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from analysis.flows import read
-from analysis.graphs.stage import shape_of
+from analysis.graphs.stored import shape_of
 from analysis.pages.run import SHARED, make_report
 from experiments.documentation.pictures import MEANWHILE
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser

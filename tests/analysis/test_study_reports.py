@@ -16,8 +16,8 @@ from analysis.measures.sweep_folder import read_sweep
 from analysis.pages.run import RunReport, print_report
 from analysis.records import output
 from analysis.records.json_reader import Problems
+from analysis.reporting.effects import made_of
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.sweeps import made_of
 from analysis.reporting.tables import Listing, published_rows
 from experiments.packet_dropper import report as packet_dropper
 from experiments.reporting.studies import make_report, report_of

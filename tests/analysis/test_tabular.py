@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from analysis import row_groups
-from analysis.analyze.connections import fulfilling
-from analysis.row_groups import RowGroups
-from analysis.table import ColumnTable, ListColumn, TableColumn
+from analysis import table as table_module
+from analysis.analyze.options import fulfilling
+from analysis.table import ColumnTable, ListColumn, RowGroups, TableColumn
 from tests.analysis.test_analyze import BOTH
 
 Keys = list[tuple[int, bool]]
@@ -56,7 +55,7 @@ def test_what_came_so_far_is_of_the_own_group(keys: Keys, chance: some.randoms) 
 
 
 def test_keys_that_are_mixed_to_one_number_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_groups, "_ODD", np.uint64(0))
+    monkeypatch.setattr(table_module, "_ODD", np.uint64(0))
     groups = RowGroups(np.array([1, 2, 1, 2]), np.array([5, 5, 5, 6]))
     assert sorted(part.tolist() for part in groups.rows) == [[0, 2], [1], [3]]
 

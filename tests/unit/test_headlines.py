@@ -8,7 +8,7 @@ import pytest
 
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import is_metric, metric
-from analysis.reporting.claims import claim_of_run
+from analysis.reporting.answers import claim_of_run
 from experiments.reporting.studies import report_of
 from experiments.spec import ExperimentSpec, Headline, Subject
 from experiments.study.catalogue import catalogue, find

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from analysis.theory.formulas import (
+from analysis.reporting.formulas import (
     REGULAR,
     SCALE,
     FilledPath,
@@ -25,7 +25,7 @@ from analysis.theory.formulas import (
     square_root_rate,
     window_limited_rate,
 )
-from analysis.theory.law import Law, LawPoint, verdict_of
+from analysis.reporting.laws import Law, LawPoint, verdict_of
 
 LAW = Law("Does it?", "the rate", "a formula", "a paper", 0.1, "A reason.")
 

@@ -13,8 +13,7 @@ import pytest
 import experiments
 from analysis.measures.results import RunResults
 from analysis.pages.run import RunReport
-from analysis.reporting.laws import LawComparison
-from analysis.theory.law import verdict_of
+from analysis.reporting.laws import LawComparison, verdict_of
 from experiments.reporting.studies import make_report
 from experiments.run.session import RunRequest, carry_out
 from experiments.study.catalogue import find

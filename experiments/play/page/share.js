@@ -25,7 +25,7 @@ export function download(text, name) {
   window.setTimeout(() => URL.revokeObjectURL(address), SOON);
 }
 
-// As analysis/graphs/stage.py stores it.
+// As analysis/graphs/stored.py stores it.
 async function storedOf(models) {
   const columns = [];
   const put = async (name, values) => {

@@ -1,4 +1,4 @@
-// Models of what analysis/graphs/stage.py stores: times in microseconds.
+// Models of what analysis/graphs/stored.py stores: times in microseconds.
 async function storedModels({ stages, columns, kinds }) {
   const store = new ColumnStore(columns);
   const table = async (places) =>

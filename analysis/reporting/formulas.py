@@ -1,14 +1,10 @@
-"""Windows and round trips: slow start, a window that is the limit, and Reno's sawtooth.
+"""Formulas of TCP: windows and round trips, Reno under random loss, and CUBIC's window.
 
 Windows and queues are in segments of one size, times in seconds, rates in what the window is in.
-
-The rate of Reno under random loss: two formulas, in segments a second.
 
 `loss` is the number of loss events for each segment sent, 0 to 1. An event is what makes the sender
 slow down once: a fast recovery or a time-out, however many segments it repairs. Where losses are
 independent that is a little less than the share of segments lost.
-
-CUBIC's window as RFC 9438 has it: windows in segments, times in seconds.
 """
 
 from dataclasses import dataclass

@@ -1,1 +1,0 @@
-"""Laws of TCP: formulas with their sources, and runs compared with them."""
