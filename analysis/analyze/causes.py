@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from analysis import fmt
-from analysis.analyze.facts import ConnectionFacts, DirectionFacts
+from analysis.analyze.facts import ConnectionFacts, DirectionFacts, Place
 
 
 class Cause(StrEnum):
@@ -37,8 +39,6 @@ class Cause(StrEnum):
     UNKNOWN = "cannot tell"
 
 
-MOST = 0.35
-"""A cause of less than this share of the time is not what makes a connection slow."""
 REMEDIES = {
     Cause.UNANSWERED: "check the firewall's rules, and the server's address",
     Cause.REFUSED: "start the server, or use its port",
@@ -127,261 +127,315 @@ class SlownessVerdict:
         }
 
 
-_QUEUE = 5 * 10**6
-"""A shorter queue says little: timestamps count milliseconds, and ACKs are delayed."""
-_OFTEN = 50
-"""Segments for each loss, below which losses are frequent."""
-_BURST = 5
+QUEUE = 5 * 10**6
+"""ns; a shorter queue says little: timestamps count milliseconds, and ACKs are delayed."""
+OFTEN = 50
+"""Segments for each loss event, below which losses are frequent."""
+BURST = 5
 """Segments for each loss event that only a full queue or a policer loses."""
-_FREQUENT = 5
-"""Loss events, above which they are no single outage."""
+FREQUENT = 5
+"""Loss events from which on they are no single outage."""
+DISTURBING = 0.6
+"""A sender that queues does so within this part of its longest queue before a loss."""
+SLOW = 0.4
+"""A window that its reader empties carries more than this part of its size in a round trip."""
+FIRST_WINDOW = 10
+"""Segments that a sender may send without an ACK (RFC 6928)."""
+FREE = 4
+"""Segments, more than which a reader that is slow leaves no room for."""
+STANDING = 10**6
+"""ns; a queue without losses that is shorter half of the time fills only at times."""
 _TRIPS = {"a2b": ("outer", "inner"), "b2a": ("inner", "outer")}
 """Round trips of the handshake from the middle to the receiver and to the sender."""
-_DISTURBING = 0.6
-"""A sender that queues does so within this part of its longest queue before a loss."""
-_SLOW = 0.4
-"""A window that its reader empties carries more than this part of its size in a round trip."""
-
-
-_FIRST_WINDOW = 10
-"""Segments that a sender may send without an ACK (RFC 6928)."""
-_FREE = 4
-"""Segments, more than which a reader that is slow leaves no room for."""
-_STANDING = 10**6
-"""A queue without losses that is shorter half of the time fills only at times."""
 
 
 @dataclass(frozen=True)
-class Signs:
-    """Quantities of a connection that rules compare; times in nanoseconds.
+class Features:
+    """Quantities of a connection that rules compare, of the direction with more payload.
 
-    `main` is the direction with more payload.
+    Times are in ns, sizes in bytes. `trip` is the shortest round trip that is known, 0 if none is;
+    `server` is the time that the sender of the data took for its answers, `client` that of the
+    other end; `waits` is the time of waits for timers, `ack_waits` what ACKs from behind a capture
+    in the middle take of it at most; `idle` is that without data within `data_time`.
+    `repaired` are losses whose repair was seen as it arrived, `repairs` retransmissions that are
+    not known to be needless. The window is the other end's. `silences` are, for each way, repeats
+    without an answer and for how long. `policing` is 1 or more if a token bucket explains the
+    losses, None if the segments cannot be read.
     """
 
-    facts: ConnectionFacts
-    main: DirectionFacts
+    place: Place = "sender"
+    duration: int = 0
+    trip: int = 0
+    carried: int = 0
+    segments: int = 0
+    segment: int = 1460
+    acknowledged: int = 0
+    answered: bool = True
+    lacks_acks: bool = False
+    has_sack: bool = True
+    is_unscaled: bool = False
+    is_reset: bool = False
+    busy_time: int = 0
+    server: int = 0
+    client: int = 0
+    answers: tuple[int, int] = (0, 0)
+    idle: int = 0
+    data_time: int = 0
+    delayed: tuple[int, int] = (0, 0)
+    delayed_own: int = 0
+    limited_network: int = 0
+    waits: int = 0
+    ack_waits: int = 0
+    windowed: int = 0
+    closed: int = 0
+    window: int = 0
+    window_least: int = 0
+    window_mean: int = 0
+    loss_events: int = 0
+    loss_delay: int | None = None
+    retransmissions: int = 0
+    repairs: int = 0
+    repaired: int = 0
+    needless: int = 0
+    reordered: int = 0
+    marked: int = 0
+    queue_p50: int = 0
+    queue_p95: int = 0
+    syns: int = 2
+    is_unanswered: bool = False
+    is_refused: bool = False
+    connect_time: int = 0
+    most_repeats: int = 0
+    timer_repeats: int = 0
+    full_segment: int = 1460
+    reports_gaps: bool = False
+    reported_mtu: int = 0
+    silences: tuple[tuple[int, int], ...] = ()
+    policing: Callable[[], float | None] = lambda: None
 
     @property
     def is_far(self) -> bool:
         """True if the way to the sender is a large part of the round trip."""
-        return self.main.place in ("receiver", "middle")
-
-    @property
-    def trip(self) -> int:
-        """The shortest round trip that is known; 0 if none is."""
-        row = self.facts.row
-        whole = (row["handshake_outer"] or 0) + (row["handshake_inner"] or 0)
-        measured = 0 if self.is_far else self.main["rtt_min"] or 0
-        return min(filter(None, (whole, measured)), default=0)
-
-    @property
-    def time(self) -> int:
-        """Busy time, and time in which an end had to answer or the sender paused."""
-        return max(self.busy + self.server + self.client + self.pauses, 1)
-
-    @property
-    def busy(self) -> int:
-        return int(self.main["busy"]) - self._unproved
-
-    @property
-    def server(self) -> int:
-        """Time that the main sender took for its answers."""
-        return int(self.main["answer_time"])
-
-    @property
-    def client(self) -> int:
-        """Time that the other end took until it sent again."""
-        return int(self.main.back("answer_time"))
-
-    @property
-    def pauses(self) -> int:
-        """Idle time of the sender within its data."""
-        held = int(self.main["delayed_ack_time"])
-        idle = int(self.main["limited_application"]) - held
-        within = round(1e9 * float(self.main["data_xmit_time"]))
-        return max(min(idle + self._unproved, within) - self.server - self.client, 0)
-
-    @property
-    def lacking(self) -> float:
-        """Share of the acknowledged bytes that the capture does not have."""
-        acknowledged = int(self.main["bytes_acknowledged"])
-        return max(acknowledged - self.main.carried, 0) / max(acknowledged, 1)
-
-    @property
-    def lacks_acks(self) -> bool:
-        """True if more was sent than the windows of the captured packets can allow."""
-        windows = int(self.main.back("max_win_adv")) * int(self.main.back("total_packets"))
-        return self.main.place != "unknown" and self.main.carried > windows
-
-    @property
-    def is_small(self) -> bool:
-        """True if the first congestion window holds all data."""
-        return self.main.carried <= _FIRST_WINDOW * self._segment
-
-    @property
-    def _segment(self) -> int:
-        return min(int(self.main["mss"]), 1460)  # network cards join segments
-
-    @property
-    def marked(self) -> int:
-        """Congestion marks, as they pass or as ACKs report them."""
-        reported = max(int(self.main.back("ece_packets")), int(self.main.back("marks_reported")))
-        return int(self.main["ce_packets"]) or reported
-
-    @property
-    def closed(self) -> int:
-        return min(int(self.main.back("zero_window_time")), self.windowed)
-
-    @property
-    def windowed(self) -> int:
-        return int(self.main["limited_receiver"])
-
-    @property
-    def allowed(self) -> float:
-        """Bit/s that the largest window allows in the shortest round trip; 0 if unknown."""
-        return 8e9 * int(self.main.back("max_win_adv")) / self.trip if self.trip else 0.0
-
-    @property
-    def reads_slowly(self) -> bool:
-        """True if a window limits the sender to far less than its largest size would."""
-        is_full = self.closed or self.main.back("min_win_adv") < _FREE * self._segment
-        reached = 8e9 * self.main.carried / max(self.windowed + self.congested + self.timeouts, 1)
-        return bool(is_full and reached < _SLOW * self.allowed)
-
-    @property
-    def congested(self) -> int:
-        """Time that the network limited, without waits for timers."""
-        return max(int(self.main["limited_network"]) - self.timeouts - self._unproved, 0)
-
-    @property
-    def timeouts(self) -> int:
-        """Time of waits for the retransmission timer; without losses there are none."""
-        events = self.main["loss_events"]
-        # Without SACK a repair each round trip looks like waits in the middle.
-        are_acks = self._waits <= self._for_acks or self._is_blind
-        if self.is_far and (not events or (events >= _FREQUENT and are_acks)):
-            return 0
-        return self._waits
-
-    @property
-    def _is_blind(self) -> bool:
-        return self.main.place == "middle" and not self.has_sack
-
-    @property
-    def _waits(self) -> int:
-        return min(int(self.main["timeout_time"]), int(self.main["limited_network"]))
-
-    @property
-    def _for_acks(self) -> int:
-        """Time that ACKs from behind the middle take at most, which the middle sees as waits."""
-        if self.main.place != "middle":
-            return 0
-        to_receiver, to_sender = (
-            int(self.facts.row[f"handshake_{way}"] or 0) for way in _TRIPS[self.main.ending]
-        )
-        return (int(self.main["busy"]) - self._waits) * to_receiver // max(to_sender, 1)
-
-    @property
-    def _unproved(self) -> int:
-        """Pauses behind a full segment, far from the sender: without a loss its program paused."""
-        is_lossless = self.is_far and not self.main["loss_events"]
-        return max(self._waits - self._for_acks, 0) if is_lossless else 0
-
-    @property
-    def needless(self) -> int:
-        """Retransmissions of what had arrived, by the sender's signs or the receiver's reports."""
-        return max(int(self.main["retransmissions_spurious"]), int(self.main.back("dsacks")))
+        return self.place in ("receiver", "middle")
 
     @property
     def lost(self) -> int:
         """Segments that were repaired, as far as the capture shows."""
-        return self.repairs + int(self.main["losses_repaired"])
+        return self.repairs + self.repaired
 
     @property
-    def repairs(self) -> int:
-        """Retransmissions that are not known to be needless."""
-        needless = ("retransmissions_spurious", "retransmissions_fastopen", "repairs_held")
-        return int(self.main["retransmissions"]) - sum(int(self.main[name]) for name in needless)
+    def unproved(self) -> int:
+        """Pauses behind a full segment, far from the sender: without a loss its program paused."""
+        is_lossless = self.is_far and not self.loss_events
+        return max(self.waits - self.ack_waits, 0) if is_lossless else 0
 
-    def queueing(self, percent: int) -> int:
-        """Return how much longer than the shortest so many percent of the round trips are.
+    @property
+    def pauses(self) -> int:
+        """Idle time of the sender within its data."""
+        idle = min(self.idle + self.unproved, self.data_time)
+        return max(idle - self.server - self.client, 0)
 
-        In the middle the queue is before or behind the capture.
-        """
-        before = (self.main[f"queueing_p{percent}"] or 0) if self.is_far else 0
-        measures = not self.is_far or self.main.place == "middle" or not before
-        if not measures or self.main["rtt_min"] is None:
-            return int(before)
-        return max(int(self.main[f"rtt_p{percent}"]) - int(self.main["rtt_min"]), int(before))
+    @cached_property
+    def time(self) -> int:
+        """Busy time, and time in which an end had to answer or the sender paused."""
+        busy = self.busy_time - self.unproved
+        return max(busy + self.server + self.client + self.pauses, 1)
 
-    def packets(self, name: str) -> tuple[int, int]:
-        """Return the first and last packet of a limit or of other evidence."""
-        return int(self.main[f"{name}_first"]), int(self.main[f"{name}_last"])
+    @property
+    def timeouts(self) -> int:
+        """Time of waits for the retransmission timer; without losses there are none."""
+        # Without SACK a repair each round trip looks like waits in the middle.
+        is_blind = self.place == "middle" and not self.has_sack
+        are_acks = self.waits <= self.ack_waits or is_blind
+        is_other = not self.loss_events or (self.loss_events >= FREQUENT and are_acks)
+        return 0 if self.is_far and is_other else self.waits
+
+    @property
+    def congested(self) -> int:
+        """Time that the network limited, without waits for timers."""
+        return max(self.limited_network - self.timeouts - self.unproved, 0)
+
+    @property
+    def lacking(self) -> float:
+        """Share of the acknowledged bytes that the capture does not have."""
+        return max(self.acknowledged - self.carried, 0) / max(self.acknowledged, 1)
+
+    @property
+    def is_small(self) -> bool:
+        """True if the first congestion window holds all data."""
+        return self.carried <= FIRST_WINDOW * self.segment
+
+    @property
+    def reads_slowly(self) -> bool:
+        """True if a window limits the sender to far less than its largest size would."""
+        is_full = self.closed or self.window_least < FREE * self.segment
+        reached = self.carried / max(self.windowed + self.congested + self.timeouts, 1)
+        return bool(is_full and self.trip and reached < SLOW * self.window / self.trip)
+
+    @property
+    def loses_often(self) -> bool:
+        return OFTEN * self.loss_events >= self.segments
 
     @property
     def has_queue(self) -> bool:
         """True if packets wait in a queue, if only before a loss."""
         # In the middle a repair that is under way makes this delay too long, but not before a
         # burst. A queue that loses often is in many round trips.
-        is_known = self.main.place != "middle" or self.lost > _BURST * self.main["loss_events"]
-        before = self._before_losses if is_known and not self._loses_often else 0
-        return max(self.queueing(95), before) >= self._least_queue
-
-    @property
-    def _before_losses(self) -> int:
-        return int(self.main["loss_delay"] or 0)
+        is_known = self.place != "middle" or self.lost > BURST * self.loss_events
+        before = (self.loss_delay or 0) if is_known and not self.loses_often else 0
+        return max(self.queue_p95, before) >= self._least_queue
 
     @property
     def _least_queue(self) -> int:
-        return max(_QUEUE, self.trip // 8)
+        return max(QUEUE, self.trip // 8)
 
     @property
     def fills_link(self) -> bool:
         """True if the queue loses packets, or stands."""
-        is_filled = self.main["loss_events"] or self.queueing(50) >= _STANDING
-        return bool(self.has_queue and is_filled)
-
-    @property
-    def _loses_often(self) -> bool:
-        return bool(_OFTEN * self.main["loss_events"] >= self.main["actual_data_pkts"])
+        return self.has_queue and bool(self.loss_events or self.queue_p50 >= STANDING)
 
     @property
     def is_queued(self) -> bool:
         """True if packets waited before losses, or most of the time."""
-        return self._before_losses >= _QUEUE or self.queueing(50) >= self._least_queue
-
-    @property
-    def shows_queue(self) -> bool:
-        """True if the delay before losses is one, although without SACK it is measured late."""
-        least = _QUEUE if self.queueing(50) >= _STANDING else 2 * _QUEUE
-        return self.has_queue and self._before_losses >= least
-
-    @property
-    def hides_queue(self) -> bool:
-        """True if the delay before losses is unknown for want of SACK, and may be a queue's."""
-        often_waits = self.has_queue and self.queueing(50) >= _STANDING
-        in_bursts = self.is_direct and self.lost > 2 * self.main["loss_events"]
-        waited = in_bursts and 2 * self._before_losses >= _QUEUE
-        return (often_waits or waited) and not (self.has_sack or self._loses_often)
-
-    @property
-    def has_sack(self) -> bool:
-        """True if both SYNs permit SACK."""
-        return bool(self.main["req_sack"] == self.main.back("req_sack") == "Y")
+        return (self.loss_delay or 0) >= QUEUE or self.queue_p50 >= self._least_queue
 
     @property
     def is_direct(self) -> bool:
         """True if packets hardly ever wait."""
-        return self.queueing(95) < _QUEUE
+        return self.queue_p95 < QUEUE
+
+    @property
+    def hides_queue(self) -> bool:
+        """True if the delay before losses is unknown for want of SACK, and may be a queue's."""
+        often_waits = self.has_queue and self.queue_p50 >= STANDING
+        in_bursts = self.is_direct and self.lost > 2 * self.loss_events
+        waited = in_bursts and 2 * (self.loss_delay or 0) >= QUEUE
+        return (often_waits or waited) and not (self.has_sack or self.loses_often)
 
     @property
     def loses_at_random(self) -> bool:
         """True if the delay before losses is not that of a full queue."""
-        delay, most = self.main["loss_delay"], _DISTURBING * self.queueing(95)
-        if self._loses_often and self.queueing(50) < _QUEUE:
+        most = DISTURBING * self.queue_p95
+        if self.loses_often and self.queue_p50 < QUEUE:
             return True  # a queue that is full so often is never empty
-        if not self.has_sack and self.shows_queue:
+        # Without SACK the delay is measured late.
+        late = QUEUE if self.queue_p50 >= STANDING else 2 * QUEUE
+        if not self.has_sack and self.has_queue and (self.loss_delay or 0) >= late:
             return False
-        if self.has_queue and self.main["loss_events"] < 2 and self.queueing(50) > most:
+        if self.has_queue and self.loss_events < 2 and self.queue_p50 > most:
             return False  # one loss in a queue that stands all the time proves little
-        return not self.has_queue or (delay is not None and delay < most)
+        return not self.has_queue or (self.loss_delay is not None and self.loss_delay < most)
+
+
+def features(facts: ConnectionFacts) -> Features:
+    """Take the features out of the facts of a connection."""
+    row, main, other = facts.row, *facts.directions
+    is_far = main.place in ("receiver", "middle")
+    handshake = sum(int(row[f"handshake_{part}"] or 0) for part in ("outer", "inner"))
+    trips = (handshake, 0 if is_far else int(main["rtt_min"] or 0))
+    busy, limited = int(main["busy"]), int(main["limited_network"])
+    windowed, waits = int(main["limited_receiver"]), min(int(main["timeout_time"]), limited)
+    needless = ("retransmissions_spurious", "retransmissions_fastopen", "repairs_held")
+    delayed = max(facts.directions, key=lambda way: int(way["delayed_ack_time"]))
+    reported = max(int(main.back("ece_packets")), int(main.back("marks_reported")))
+    sent_windows = int(main.back("max_win_adv")) * int(main.back("total_packets"))
+    own_turns, other_turns = (int(way["answers"]) - int(way["keepalives"]) for way in (main, other))
+    is_opened = row["syns_a2b"] and not row["actual_data_pkts_a2b"]
+    return Features(
+        place=main.place,
+        duration=facts.duration,
+        trip=min(filter(None, trips), default=0),
+        carried=main.carried,
+        segments=int(main["actual_data_pkts"]),
+        segment=min(int(main["mss"]), 1460),  # network cards join segments
+        acknowledged=int(main["bytes_acknowledged"]),
+        answered=main.answered,
+        lacks_acks=main.place != "unknown" and main.carried > sent_windows,
+        has_sack=bool(main["req_sack"] == main.back("req_sack") == "Y"),
+        is_unscaled=_is_unscaled(facts),
+        is_reset=_is_reset(facts),
+        busy_time=busy,
+        server=int(main["answer_time"]),
+        client=int(other["answer_time"]),
+        answers=(own_turns, other_turns),
+        idle=int(main["limited_application"]) - int(main["delayed_ack_time"]),
+        data_time=round(1e9 * float(main["data_xmit_time"])),
+        delayed=(int(delayed["delayed_ack_time"]), int(delayed["delayed_ack_waits"])),
+        delayed_own=int(main["delayed_ack_time"]),
+        limited_network=limited,
+        waits=waits,
+        ack_waits=_ack_waits(facts, busy - waits),
+        windowed=windowed,
+        closed=min(int(main.back("zero_window_time")), windowed),
+        window=int(main.back("max_win_adv")),
+        window_least=int(main.back("min_win_adv")),
+        window_mean=int(main.back("avg_win_adv")),
+        loss_events=int(main["loss_events"]),
+        loss_delay=main["loss_delay"],
+        retransmissions=int(main["retransmissions"]),
+        repairs=int(main["retransmissions"]) - sum(int(main[name]) for name in needless),
+        repaired=int(main["losses_repaired"]),
+        needless=max(int(main["retransmissions_spurious"]), int(main.back("dsacks"))),
+        reordered=int(main["reordered"]),
+        marked=int(main["ce_packets"]) or reported,
+        queue_p50=_queueing(main, 50),
+        queue_p95=_queueing(main, 95),
+        syns=int(row["syns_a2b"] + row["syns_b2a"]),
+        is_unanswered=bool(is_opened and not row["total_packets_b2a"]),
+        is_refused=bool(is_opened and row["resets_sent_b2a"] and not row["syns_b2a"]),
+        connect_time=int(row["connect_time"] or 0),
+        most_repeats=int(main["max_#_retrans"]),
+        timer_repeats=int(main["retransmissions_rto"]),
+        full_segment=int(main["mss"]),
+        reports_gaps=bool(main.back("sacks_sent")),
+        reported_mtu=next((error["mtu"] for error in facts.errors if error["mtu"]), 0),
+        silences=tuple((repeats(way), int(way.back("silence") or 0)) for way in facts.directions),
+        policing=lambda: facts.policing,
+    )
+
+
+def _ack_waits(facts: ConnectionFacts, rest: int) -> int:
+    """Time that ACKs from behind the middle take at most, which the middle sees as waits."""
+    main = facts.directions[0]
+    if main.place != "middle":
+        return 0
+    ends = (int(facts.row[f"handshake_{part}"] or 0) for part in _TRIPS[main.ending])
+    to_receiver, to_sender = ends
+    return rest * to_receiver // max(to_sender, 1)
+
+
+def _queueing(main: DirectionFacts, percent: int) -> int:
+    """Return how much longer than the shortest so many percent of the round trips are.
+
+    In the middle the queue is before or behind the capture.
+    """
+    is_far = main.place in ("receiver", "middle")
+    before = int((main[f"queueing_p{percent}"] or 0) if is_far else 0)
+    measures = not is_far or main.place == "middle" or not before
+    if not measures or main["rtt_min"] is None:
+        return before
+    return max(int(main[f"rtt_p{percent}"]) - int(main["rtt_min"]), before)
+
+
+def _is_unscaled(facts: ConnectionFacts) -> bool:
+    """True if it is known that a SYN does not ask for scaled windows."""
+    asked = [way["req_1323_ws/ts"].startswith("Y") for way in facts.directions]
+    return all(way["options_known"] for way in facts.directions) and not all(asked)
+
+
+def _is_reset(facts: ConnectionFacts) -> bool:
+    """True if one end broke off a connection that it had not closed."""
+    has_more = any(way["total_packets"] > way["resets_sent"] for way in facts.directions)
+    return facts.row["complete"] == "reset" and len(resetting(facts)) == 1 and has_more
+
+
+def resetting(facts: ConnectionFacts) -> list[DirectionFacts]:
+    """Return the ends that sent a reset and no FIN."""
+    return [way for way in facts.directions if way["resets_sent"] and not way["fins"]]
+
+
+def repeats(way: DirectionFacts) -> int:
+    """Return the repeats of the last data, or keep-alives, that were not answered."""
+    if way["bytes_acknowledged"] < way.carried:
+        return int(way["unanswered_repeats"])
+    return int(way["keepalives"]) if way["resets_sent"] else 0  # its system gave up

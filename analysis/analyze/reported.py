@@ -3,20 +3,20 @@
 Doubts are what makes the figures of a capture doubtful, each with what helps.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from analysis import fmt
 from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 from analysis.analyze.listed import ListedCapture
 from analysis.flows import FileFacts
-from analysis.flows.events import events
 from analysis.flows.reader import IcmpError, Reading
-from analysis.table import ColumnTable
+
+if TYPE_CHECKING:
+    from analysis.table import ColumnTable
 
 
 def named(error: IcmpError) -> str:
@@ -136,10 +136,18 @@ _HEAD = ("Packet", "Time (s)", "Conn.", "Way", "Severity", "Event", "What the pa
 
 def table(reading: Reading) -> ColumnTable:
     """Return the events with the names of both ends; times are ns since 1970."""
+    import numpy as np  # it takes longer to load than a small capture to read
+
+    from analysis.flows.events import events
+
     told, connections = events(reading), reading.connection_table
     place = np.searchsorted(connections["connection"].values, told["connection"].values)
+    ends = []
+    for side in "ab":
+        cells = (connections[f"{name}_{side}"].to_list() for name in ("host", "port"))
+        named = [f"{host}:{port}" for host, port in zip(*cells, strict=True)]
+        ends.append(np.array(named, np.object_)[place])
     forward = told["forward"].values
-    ends = [_ends(connections, side)[place] for side in "ab"]
     return told.having(source=np.where(forward, *ends), target=np.where(forward, *ends[::-1]))
 
 
@@ -172,11 +180,6 @@ def _cells(row: dict[str, Any], first: int) -> tuple[str, ...]:
         said + ("" if acknowledged is None else f" ack {acknowledged}"),
         why,
     )
-
-
-def _ends(connections: ColumnTable, side: str) -> NDArray[np.object_]:
-    ends = [connections[f"{name}_{side}"].to_list() for name in ("host", "port")]
-    return np.array([f"{host}:{port}" for host, port in zip(*ends, strict=True)], np.object_)
 
 
 _SHORT = 94

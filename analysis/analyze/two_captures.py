@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from heapq import nlargest
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich import box
 from rich.console import Console
@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis import fmt
-from analysis.analyze.causes import Cause, Signs
+from analysis.analyze.causes import Cause, Features, features
+from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 from analysis.analyze.listed import ListedCapture, attempts
 from analysis.analyze.verdict import verdict
 from analysis.flows.ends import ClockDrift, MatchedConnection
@@ -36,6 +37,21 @@ _LIKENESS = (
 """Columns in which two connections are alike, and their words; the first that fits counts."""
 
 
+class ComparedFlow(NamedTuple):
+    """One of the two connections."""
+
+    facts: ConnectionFacts
+    features: Features
+
+    @property
+    def main(self) -> DirectionFacts:
+        """The direction with more payload."""
+        return self.facts.directions[0]
+
+
+_Least = Callable[[ComparedFlow], float]
+
+
 @dataclass(frozen=True)
 class FlowFigure:
     """A figure of a connection, a number or a word; `explains` says that it may be a reason.
@@ -44,10 +60,10 @@ class FlowFigure:
     """
 
     name: str
-    value: Callable[[Signs], Any]
+    value: Callable[[ComparedFlow], Any]
     text: Callable[[Any], str] = str
     explains: bool = True
-    least: Callable[[Signs], float] = lambda _signs: 0.0
+    least: _Least = lambda _flow: 0.0
 
 
 @dataclass(frozen=True)
@@ -75,17 +91,17 @@ class ComparedRow:
         return bool(most >= _ALIKE * least and most - least > self.least)
 
 
-def _lost(signs: Signs) -> float | None:
-    sent = int(signs.main["actual_data_pkts"])
-    share = signs.lost / sent if sent else None
+def _lost(flow: ComparedFlow) -> float | None:
+    sent = int(flow.main["actual_data_pkts"])
+    share = flow.features.lost / sent if sent else None
     return share if share is None or share >= 0.0005 else 0.0
 
 
-def _asked(name: str, place: int = 0) -> Callable[[Signs], str | None]:
+def _asked(name: str, place: int = 0) -> Callable[[ComparedFlow], str | None]:
     """Return whether both ends asked for an option: the letter at a place of a column."""
 
-    def value(signs: Signs) -> str | None:
-        main = signs.main
+    def value(flow: ComparedFlow) -> str | None:
+        main = flow.main
         if not (main["options_known"] and main.back("options_known")):
             return None
         letters = {str(each)[place] for each in (main[name], main.back(name))}
@@ -94,13 +110,13 @@ def _asked(name: str, place: int = 0) -> Callable[[Signs], str | None]:
     return value
 
 
-def _smallest_mss(signs: Signs) -> int | None:
-    asked = [signs.main["mss_requested"], signs.main.back("mss_requested")]
+def _smallest_mss(flow: ComparedFlow) -> int | None:
+    asked = [flow.main["mss_requested"], flow.main.back("mss_requested")]
     return min(filter(None, asked), default=None)
 
 
-def _open_time(signs: Signs) -> int | None:
-    took = signs.facts.row["connect_time"]
+def _open_time(flow: ComparedFlow) -> int | None:
+    took = flow.facts.row["connect_time"]
     return None if took is None else int(took)
 
 
@@ -112,39 +128,41 @@ def _percent(value: float) -> str:
     return fmt.share(value, 1)
 
 
-def _twentieth(signs: Signs) -> float:
-    return signs.facts.duration / 20
+def _twentieth(flow: ComparedFlow) -> float:
+    return flow.facts.duration / 20
 
 
-def _eighth_of_trip(signs: Signs) -> float:
-    return max(1e6, signs.trip / 8)
+def _eighth_of_trip(flow: ComparedFlow) -> float:
+    return max(1e6, flow.features.trip / 8)
 
 
 def _time(
-    name: str, value: Callable[[Signs], Any], least: Callable[[Signs], float] = _twentieth
+    name: str,
+    value: Callable[[ComparedFlow], Any],
+    least: Callable[[ComparedFlow], float] = _twentieth,
 ) -> FlowFigure:
     return FlowFigure(name, value, fmt.seconds, least=least)
 
 
 FIGURES = (
-    FlowFigure("Goodput", lambda signs: signs.main["goodput"], fmt.rate, False),
-    FlowFigure("Bytes", lambda signs: signs.main.carried, fmt.size, False),
-    FlowFigure("Time", lambda signs: signs.facts.duration, fmt.seconds, False),
-    FlowFigure("Slow because", lambda signs: str(verdict(signs.facts).cause), explains=False),
+    FlowFigure("Goodput", lambda flow: flow.main["goodput"], fmt.rate, False),
+    FlowFigure("Bytes", lambda flow: flow.main.carried, fmt.size, False),
+    FlowFigure("Time", lambda flow: flow.facts.duration, fmt.seconds, False),
+    FlowFigure("Slow because", lambda flow: str(verdict(flow.facts).cause), explains=False),
     FlowFigure("Window scaling", _asked("req_1323_ws/ts")),
     FlowFigure("SACK", _asked("req_sack")),
     FlowFigure("Timestamps", _asked("req_1323_ws/ts", 2)),
     FlowFigure("MSS", _smallest_mss, lambda value: f"{value:,} B"),
     FlowFigure("Segments lost", _lost, _percent),
-    _time("Waiting for timers", lambda signs: signs.timeouts),
-    _time("Shortest round trip", lambda signs: signs.trip or None, lambda _signs: 1e6),
-    _time("Queueing delay (95 %)", lambda signs: signs.queueing(95), _eighth_of_trip),
-    FlowFigure("Largest window", lambda signs: signs.main.back("max_win_adv"), _kibibytes),
-    _time("Closed window", lambda signs: signs.closed),
-    FlowFigure("Most in flight", lambda signs: signs.main["in_flight_max"], _kibibytes, False),
+    _time("Waiting for timers", lambda flow: flow.features.timeouts),
+    _time("Shortest round trip", lambda flow: flow.features.trip or None, lambda _flow: 1e6),
+    _time("Queueing delay (95 %)", lambda flow: flow.features.queue_p95, _eighth_of_trip),
+    FlowFigure("Largest window", lambda flow: flow.main.back("max_win_adv"), _kibibytes),
+    _time("Closed window", lambda flow: flow.features.closed),
+    FlowFigure("Most in flight", lambda flow: flow.main["in_flight_max"], _kibibytes, False),
     _time("Opened in", _open_time),
-    _time("Time for answers", lambda signs: signs.server),
-    _time("Pauses of the sender", lambda signs: signs.pauses),
+    _time("Time for answers", lambda flow: flow.features.server),
+    _time("Pauses of the sender", lambda flow: flow.features.pauses),
 )
 _OF_CAUSES: Mapping[str, tuple[str, ...]] = {
     Cause.WINDOW: ("Largest window", "Shortest round trip"),
@@ -167,14 +185,14 @@ class CaptureComparison:
     """The compared connections of two captures."""
 
     labels: tuple[str, str]
-    signs: tuple[Signs, Signs]
+    flows: tuple[ComparedFlow, ComparedFlow]
     matched: str
     rows: tuple[ComparedRow, ...]
 
     @property
     def sentence(self) -> str:
         """The difference in one sentence: how much slower, the cause, and what else differs."""
-        causes = [str(verdict(each.facts).cause) for each in self.signs]
+        causes = [str(verdict(each.facts).cause) for each in self.flows]
         why = f"in both, {causes[1]}" if causes[0] == causes[1] else f"{causes[1]}, not {causes[0]}"
         found = [f"{row.figure.name.lower()} {_against(row)}" for row in self._reasons]
         told = f" ({'; '.join(found)})" if found else ""
@@ -183,10 +201,10 @@ class CaptureComparison:
     @property
     def _pace(self) -> str:
         """Return the factor between both, by goodput or, without one, by time."""
-        rates, good = [each.main["goodput"] for each in self.signs], self.labels[0]
+        rates, good = [each.main["goodput"] for each in self.flows], self.labels[0]
         of = f"({_against(self.rows[0])})"
         if not all(rates):
-            rates, of = [1 / max(each.facts.duration, 1) for each in self.signs], "(by its time)"
+            rates, of = [1 / max(each.facts.duration, 1) for each in self.flows], "(by its time)"
         if max(rates) < _EQUAL * min(rates):
             return f"as fast as {good}"
         word = "slower" if rates[1] < rates[0] else "faster"
@@ -194,7 +212,7 @@ class CaptureComparison:
 
     @property
     def _reasons(self) -> list[ComparedRow]:
-        cause = str(verdict(self.signs[1].facts).cause)
+        cause = str(verdict(self.flows[1].facts).cause)
         first = _OF_CAUSES.get(cause, ())
         found = [row for row in self.rows if row.figure.explains and row.differs]
         return sorted(found, key=lambda row: row.figure.name not in first)[:_REASONS]
@@ -204,7 +222,7 @@ class CaptureComparison:
         """Members for --json."""
         return {
             "sentence": self.sentence,
-            "connections": [each.facts.number for each in self.signs],
+            "connections": [each.facts.number for each in self.flows],
             "matched_by": self.matched,
             "rows": [
                 {
@@ -230,7 +248,7 @@ class CaptureComparison:
                 table.add_row(row.figure.name, *map(Text, row.texts), mark, style=style)
         console.print(table)
         console.print(Text(self.matched))
-        for label, each in zip(self.labels, self.signs, strict=True):
+        for label, each in zip(self.labels, self.flows, strict=True):
             console.print(Text(f"{label}: {verdict(each.facts).sentence}"))
 
 
@@ -261,14 +279,14 @@ def compare(good: ListedCapture, bad: ListedCapture, labels: list[str]) -> Captu
         f"Compared: connection {first.number} of {good.height:,} with"
         f" {second.number} of {bad.height:,}, {words}."
     )
-    signs = Signs(first, first.directions[0]), Signs(second, second.directions[0])
+    flows = ComparedFlow(first, features(first)), ComparedFlow(second, features(second))
     rows = [
         ComparedRow(
-            figure, (figure.value(signs[0]), figure.value(signs[1])), figure.least(signs[1])
+            figure, (figure.value(flows[0]), figure.value(flows[1])), figure.least(flows[1])
         )
         for figure in FIGURES
     ]
-    return CaptureComparison((labels[0], labels[1]), signs, matched, tuple(rows))
+    return CaptureComparison((labels[0], labels[1]), flows, matched, tuple(rows))
 
 
 def _largest(capture: ListedCapture) -> list[int]:

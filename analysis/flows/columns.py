@@ -1,9 +1,9 @@
-"""Columns of connections and packets, and the tables that are made of what the engine hands over.
+"""Columns of connections and packets: type, unit, definition and source.
 
-columns.csv has type, unit, definition and source of each. Columns of a connection stand alone;
-those of a direction come twice, with `_a2b` (what a sent) and `_b2a`. The table `tcptrace` has the
-names and the order of `tcptrace -n -l -r -W --csv`, 7 of the connection and 70 of each direction,
-147 together. For each of these the table says how far the value agrees with tcptrace 6.6.7:
+columns.csv is the table. Columns of a connection stand alone; those of a direction come twice, with
+`_a2b` (what a sent) and `_b2a`. The table `tcptrace` has the names and the order of
+`tcptrace -n -l -r -W --csv`, 7 of the connection and 70 of each direction, 147 together. For each
+of these the table says how far the value agrees with tcptrace 6.6.7:
 
 * `exact`: the same.
 * `tolerance`: the same within `allowed` (in the column's unit, as tcptrace prints it).
@@ -14,25 +14,15 @@ Times are whole nanoseconds if the unit is ns.
 """
 
 import csv
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
-
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
-from analysis.table import ColumnTable, ListColumn, TableColumn
 
 _MISPRINTED = {"RTT_full_sz_stdev_a2b": "RTT full_sz_stdev_a2b"}
 """tcptrace prints this one with a space; the column is found by that name."""
 
 Type = Literal["integer", "unsigned", "float", "text", "truth"]
 Agreement = Literal["exact", "tolerance", "repaired", ""]
-_RIGHT: dict[Agreement, str] = {
-    "exact": "the same",
-    "tolerance": "the same but for rounding",
-    "repaired": "tcplab is right",
-}
 
 
 class Column(NamedTuple):
@@ -48,12 +38,6 @@ class Column(NamedTuple):
     """Agreement with tcptrace; empty for a column that tcptrace lacks."""
     allowed: float
     why: str
-
-    @property
-    def beside_tcptrace(self) -> str:
-        """Phrase for the reference of columns: which value is right, and why."""
-        right = _RIGHT[self.agreement]
-        return f"{right}: {self.why}" if self.why else right
 
     def names(self) -> tuple[str, ...]:
         """The names in the frame: two for a column of a direction, one otherwise."""
@@ -147,111 +131,3 @@ def listed(kind: str, values: Any, valid: bytes, rows: slice = slice(None)) -> l
         return cells
     shared = len(cells) == 1
     return [cells[0 if shared else row] if present else None for row, present in enumerate(valid)]
-
-
-_TYPES: dict[str, DTypeLike] = {
-    "integer": np.int64,
-    "unsigned": np.uint64,
-    "float": np.float64,
-    "text": np.object_,
-    "truth": np.bool_,
-}
-_PACKET_TYPES: dict[str, DTypeLike] = {
-    "number": np.uint64,
-    "time": np.int64,
-    "connection": np.uint32,
-    "forward": np.bool_,
-    "sequence": np.uint64,
-    "acknowledgement": np.uint64,
-    "payload": np.uint32,
-    "window": np.uint64,
-    "flags": np.uint16,
-    "dsack": np.bool_,
-    "timestamp": np.uint32,
-    "echo": np.uint32,
-    "ip_id": np.uint16,
-    "ecn": np.uint8,
-    "ttl": np.uint8,
-    "kind": np.uint8,
-    "in_flight": np.uint64,
-    "peer_in_flight": np.uint64,
-    "rtt": np.int64,
-}
-
-
-def connections_table(columns: Mapping[str, Handed]) -> ColumnTable:
-    """The connections, their columns named, typed and ordered as the table says.
-
-    Numbers of the connections differ, so that their column is as long as there are rows.
-    """
-    types = {name: _TYPES[column.type] for column in (*OURS, *TCPTRACE) for name in column.names()}
-    names = connection_names()
-    if not columns:
-        return ColumnTable({name: TableColumn(np.empty(0, types[name])) for name in names})
-    height = _length(columns["connection"])
-    return ColumnTable({name: _column(columns[name], height, types[name]) for name in names})
-
-
-def limits_table(columns: Mapping[str, Handed]) -> ColumnTable:
-    """The times in which each cause limited a sender."""
-    arrays = {column.name: _array(columns[column.name]) for column in INTERVALS}
-    return ColumnTable({name: TableColumn(values) for name, values in arrays.items()})
-
-
-def packets_table(pieces: Sequence[MutableMapping[str, Handed]]) -> ColumnTable:
-    """The packets out of their pieces, which are emptied so that no column is kept twice."""
-    heights = [_length(piece["number"]) for piece in pieces]
-    return ColumnTable(
-        {
-            column.name: _sacks(pieces, heights)
-            if column.name == "sacks"
-            else _packets_column(column.name, pieces, heights)
-            for column in PACKETS
-        }
-    )
-
-
-def _packets_column(
-    name: str, pieces: Sequence[MutableMapping[str, Handed]], heights: Sequence[int]
-) -> TableColumn:
-    kind = _PACKET_TYPES[name]
-    none = TableColumn(np.empty(0, kind))
-    parts = [
-        _column(piece.pop(name), height, kind)
-        for piece, height in zip(pieces, heights, strict=True)
-    ]
-    return TableColumn.joined(parts) if parts else none
-
-
-def _sacks(pieces: Sequence[MutableMapping[str, Handed]], heights: Sequence[int]) -> ListColumn:
-    """The lists of the edges of SACK blocks.
-
-    An engine hands over a row and a value for each edge, ordered by row.
-    """
-    parts = [
-        ListColumn.of_rows(_array(piece.pop("sack_row")), _array(piece.pop("sack_value")), height)
-        for piece, height in zip(pieces, heights, strict=True)
-    ]
-    none = ListColumn(np.empty(0, np.uint64), np.zeros(1, np.int64))
-    return ListColumn.joined(parts) if parts else none
-
-
-def _length(handed: Handed) -> int:
-    return len(_array(handed))
-
-
-def _array(handed: Handed) -> NDArray[Any]:
-    kind, values, _ = handed
-    if kind != "text":
-        return np.frombuffer(values, kind)
-    texts = np.empty(len(values), np.object_)
-    texts[:] = values
-    return texts
-
-
-def _column(handed: Handed, height: int, kind: DTypeLike) -> TableColumn:
-    values, valid = _array(handed).astype(kind, copy=False), np.frombuffer(handed[2], np.bool_)
-    return TableColumn(
-        values if len(values) == height else np.broadcast_to(values, height),
-        None if valid.all() else np.broadcast_to(valid, height),
-    )

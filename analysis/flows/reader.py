@@ -196,7 +196,7 @@ def read(
     """
     results, facts = columns(path, packets, partial, compatible, period, decode_as)
     # NumPy takes longer to load than a million packets to read.
-    from analysis.flows.columns import connections_table, limits_table, packets_table
+    from analysis.flows.tables import connections_table, limits_table, packets_table
 
     table = packets_table(results["packets_pieces"]) if packets else None
     limits = limits_table(results["limits"]) if packets else None

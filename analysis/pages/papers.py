@@ -9,8 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from analysis.graphs.layers import GraphGroup
-from analysis.graphs.paper import FORMATS, WIDTHS, PaperSize
+from analysis.graphs.layers import FORMATS, WIDTHS, GraphGroup, PaperSize
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import Metric, is_metric, metric
 from analysis.measures.results import RunResults, measure_all

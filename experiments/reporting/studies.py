@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from analysis.graphs.paper import PaperSize
+from analysis.graphs.layers import PaperSize
 from analysis.network.verdict import NetworkVerdict
 from analysis.pages import run, sweep
 from analysis.pages.papers import (

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tcplab
-from analysis.graphs.paper import WIDTHS, PaperSize
+from analysis.graphs.layers import WIDTHS, PaperSize
 from analysis.measures.flow_readings import FlowCourse
 from analysis.pages.papers import PaperFigure, PaperTable
 from analysis.records.output import SocketSample

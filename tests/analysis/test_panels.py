@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from analysis.graphs.layers import GraphGroup
-from analysis.graphs.paper import PaperSize, paper_figure
+from analysis.graphs.layers import GraphGroup, PaperSize
+from analysis.graphs.paper import paper_figure
 from analysis.reporting.over_seeds import QUANTITIES, SeriesPanel, banded
 
 PAGE = 9.1

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.__main__ import main
-from analysis.analyze.causes import REMEDIES, Cause, Signs, SlownessVerdict
+from analysis.analyze.causes import REMEDIES, Cause, SlownessVerdict, features
 from analysis.analyze.facts import connection
 from analysis.analyze.verdict import verdict
 from tests.analysis.captures import MadeCapture, MadeFlow
@@ -268,7 +268,7 @@ def test_repairs_of_what_the_receiver_held_are_no_losses(look: Look) -> None:
     row = only_connection(look(flow))
     assert (row["retransmissions_a2b"], row["repairs_held_a2b"]) == (3, 1)
     facts = connection(row)
-    assert Signs(facts, facts.directions[0]).lost == 2
+    assert features(facts).lost == 2
 
 
 def test_a_wait_for_a_timer_counts_once_in_the_middle(look: Look) -> None:
@@ -309,7 +309,7 @@ def test_waits_for_acks_in_the_middle_are_no_time_outs(look: Look) -> None:
     row = only_connection(look(flow))
     assert row["vantage"] == "middle" and row["losses_repaired_a2b"] == 8
     facts = connection(row)
-    signs = Signs(facts, facts.directions[0])
+    signs = features(facts)
     assert row["timeout_time_a2b"] > 0.3 * signs.time
     assert signs.timeouts == 0 and verdict(facts).cause == Cause.LOSS
 
@@ -354,8 +354,8 @@ def test_frequent_losses_without_a_standing_queue_are_random(look: Look) -> None
         flow.a.send(at + TRIP, FULL, seq=first + 5 * FULL)
         flow.b.ack(at + TRIP)
     facts = connection(only_connection(look(flow)))
-    signs = Signs(facts, facts.directions[0])
-    assert signs.has_queue and signs.queueing(50) < 5e6
+    signs = features(facts)
+    assert signs.has_queue and signs.queue_p50 < 5e6
     assert verdict(facts).cause == Cause.LOSS
 
 
