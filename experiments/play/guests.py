@@ -12,6 +12,7 @@ from experiments.run.seed import PROCEDURE, known_before, limits_for
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Limits
 from testbed.lab.ready import Lab
+from testbed.virtual.guest import GuestSettings
 from testbed.virtual.run import guest_ahead, ordered
 from topologies.data import to_data
 from topologies.errors import TcplabError
@@ -70,9 +71,8 @@ class WaitingGuest(threading.Thread):
 
     def _carry_out(self) -> None:
         known = to_data(known_before(PlaySettings().spec()))
-        with guest_ahead(
-            self._lab, PROCEDURE, known, self.folder, self._limits, self._processor
-        ) as guest:
+        settings = GuestSettings(self._lab, self.folder, self._limits, self._processor)
+        with guest_ahead(settings, PROCEDURE, known) as guest:
             self.ready.set()
             self._told.wait()
             self._go_on("", 0.0)

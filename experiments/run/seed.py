@@ -22,11 +22,11 @@ from testbed.host import supervise
 from testbed.host.supervise import Limits, Progress, Usage
 from testbed.lab.ready import Lab, with_kernel
 from testbed.modules import attached, build_all, built_for_this_kernel
-from testbed.modules.crash import explained, hear_again, says_too_little, telling_lab
+from testbed.modules.crash import accounting_lab, explained, lacks_backtrace, rerun_verbose
 from testbed.native import realtime, run_natively
 from testbed.native.changes import KernelNeeds
 from testbed.native.realtime import REALTIME
-from testbed.virtual.run import guest_keeper, run_in_guest, run_told_later
+from testbed.virtual.run import guest_keeper, run_in_guest
 from topologies import untrusted
 from topologies.data import kind_at, to_data
 from topologies.errors import TcplabError, UsageError
@@ -199,25 +199,22 @@ def carry_seed(
     modules = build_all(spec.modules, lab)
     order = to_data(without_what_always_holds(spec).for_guest())
 
-    def run(place: Path, on: Lab = lab, loud: bool = False) -> Usage:
+    def run(place: Path, on: Lab = lab, verbose: bool = False) -> Usage:
+        job = (on, PROCEDURE, order, seed, place, progress, limits)
         if spec.told_later:
-            known = to_data(known_before(spec))
-            return run_told_later(
-                on, PROCEDURE, known, order, seed, place, progress, limits, loud=loud
-            )
-        if not loud and _is_kept(spec, on):
-            known = to_data(replace(known_before(spec), told_later=False))
+            return run_in_guest(*job, known=to_data(known_before(spec)), verbose=verbose)
+        if not verbose and _is_kept(spec, on):
             with guest_keeper() as keeper:
-                return keeper.carry(on, PROCEDURE, known, order, seed, place, progress, limits)
+                return keeper.run(*job, to_data(replace(known_before(spec), told_later=False)))
         files = attached(modules if on is lab else build_all(spec.modules, on))
-        return run_in_guest(on, PROCEDURE, order, seed, place, progress, limits, files, loud=loud)
+        return run_in_guest(*job, files, verbose=verbose)
 
     try:
         usage = run(out)
     except TcplabError as error:
-        if says_too_little(error, out, lab.choice):
-            telling = telling_lab(out, lab, progress)
-            hear_again(out, lambda place: run(place, telling, loud=True))
+        if lacks_backtrace(error, out, lab.choice):
+            on = accounting_lab(out, lab, progress)
+            rerun_verbose(out, lambda place: run(place, on, verbose=True))
         raise explained(error, out, modules, lab.choice) from None
     note_draws(out, values)
     return usage

@@ -219,7 +219,7 @@ _LOG_BYTES = 2**20
 _LONGEST_LINE = 300  # characters
 
 
-def says_too_little(error: TcplabError, out: Path, kernel: KernelChoice) -> bool:
+def lacks_backtrace(error: TcplabError, out: Path, kernel: KernelChoice) -> bool:
     """Check if a quiet user's kernel crashed or ran out of memory and did not print where."""
     if not kernel.digest:
         return False
@@ -240,28 +240,26 @@ class _AccountingBuild(BuildReport):
         self.progress(f"Finding who holds the memory: {text}{done}", 0.0)
 
 
-def telling_lab(out: Path, ready: Lab, progress: Progress) -> Lab:
-    """Return where to hear it again: if memory is used up, on a kernel that says who holds it.
+def accounting_lab(out: Path, ready: Lab, progress: Progress) -> Lab:
+    """Return the lab for another run: if memory is used up, on a kernel that says who holds it.
 
     That is built now, which takes minutes. If it cannot be, or there is none, `ready`.
     """
-
-    if not _MEMORY_GONE.search(_console(out)):
-        return ready
-    with suppress(TcplabError):
-        if accounting := accounting_kernel(ready.choice):
-            return lab(_AccountingBuild(progress), kernel=accounting)
+    if _MEMORY_GONE.search(_console(out)):
+        with suppress(TcplabError):
+            if accounting := accounting_kernel(ready.choice):
+                return lab(_AccountingBuild(progress), kernel=accounting)
     return ready
 
 
-def hear_again(out: Path, run: Callable[[Path], object]) -> None:
-    """Let `run` crash once more, loudly, in a folder of its own, and keep what is printed."""
-    with scratch() as place:
+def rerun_verbose(out: Path, run: Callable[[Path], object]) -> None:
+    """Let `run` crash once more, in a folder of its own, and keep what its kernel prints."""
+    with scratch() as folder:
         with suppress(TcplabError):
-            run(place)
-        words = _console(place)
-    if PANIC.search(words) or _MEMORY_GONE.search(words):
-        (out / CONSOLE).write_text(words)
+            run(folder)
+        console = _console(folder)
+    if PANIC.search(console) or _MEMORY_GONE.search(console):
+        (out / CONSOLE).write_text(console)
 
 
 def explained(
@@ -271,42 +269,45 @@ def explained(
     if not modules and not kernel.digest:
         return error
     console = _console(out)
-    blamed = [f"{module.module.name}.c" for module in modules]
-    names = " or ".join(blamed + ([kernel.name] if kernel.digest else []))
+    names = " or ".join(
+        [f"{built.module.name}.c" for built in modules] + ([kernel.name] if kernel.digest else [])
+    )
     if gone := _MEMORY_GONE.search(console):
-        if holders := memory_holders(console):
-            rows = (f"  {held.size}: {held.function} at {held.place}\n" for held in holders)
-            return _used_up(names, f"Most is held by:\n{''.join(rows)}")
         excerpt = console[gone.start() :].partition(_MEMORY_TOLD)[0]
-        return _used_up(names, backtrace(excerpt, modules, kernel, _ALLOCATING))
+        rows = "".join(
+            f"  {held.size}: {held.function} at {held.place}\n" for held in memory_holders(console)
+        )
+        held_by = f"Most is held by:\n{rows}" if rows else ""
+        return _error(
+            f"The guest's memory is used up: {names} may keep what it allocates.",
+            held_by or backtrace(excerpt, modules, kernel, _ALLOCATING),
+            "Free what is allocated for each packet or call. Only its guest has ended.",
+        )
     if LIMIT in error.problem:
         if not _stood_still(out, panicked=bool(PANIC.search(console))):
             return error
-        problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
-        remedy = (
+        return _error(
+            f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins.",
+            backtrace(console, modules, kernel),
             "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was"
-            " stopped."
+            " stopped.",
         )
-        return TcplabError(_joined(problem, backtrace(console, modules, kernel)), remedy)
     if panic := PANIC.search(console):
-        problem = (
-            "The guest's kernel crashed:"
-            f" {_meant(panic[1].strip())}.\n{backtrace(console, modules, kernel)}"
-        )
         return TcplabError(
-            problem,
+            f"The guest's kernel crashed: {_meant(panic[1].strip())}.\n"
+            f"{backtrace(console, modules, kernel)}",
             f"Correct {names}; only its guest has ended. The kernel's words are in {CONSOLE}.",
         )
     if error.problem.startswith(NO_RESULT):
-        remedy = (
-            f"It may have written where it should not: correct {names}. Only its guest has ended."
+        return TcplabError(
+            f"The guest died with {names} loaded. {error.problem}",
+            f"It may have written where it should not: correct {names}. Only its guest has ended.",
         )
-        return TcplabError(f"The guest died with {names} loaded. {error.problem}", remedy)
     return error
 
 
-def _joined(*parts: str) -> str:
-    return "\n".join(filter(None, parts))
+def _error(problem: str, lines: str, remedy: str) -> TcplabError:
+    return TcplabError("\n".join(filter(None, (problem, lines))), remedy)
 
 
 def _meant(words: str) -> str:
@@ -318,13 +319,6 @@ def _console(out: Path) -> str:
     """Return the end of the kernel's output; a module may have printed lines of any length."""
     text = untrusted.tail(out, CONSOLE, _LOG_BYTES) if untrusted.is_file(out, CONSOLE) else ""
     return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines())
-
-
-def _used_up(names: str, blamed: str) -> TcplabError:
-    """Return the error of a run without free memory: its holders, or the first that was refused."""
-    problem = f"The guest's memory is used up: {names} may keep what it allocates."
-    remedy = "Free what is allocated for each packet or call. Only its guest has ended."
-    return TcplabError(_joined(problem, blamed), remedy)
 
 
 def _stood_still(out: Path, panicked: bool) -> bool:

@@ -328,10 +328,12 @@ class RunningGuest:
 
 @dataclass(frozen=True)
 class GuestSettings:
-    """The settings of a guest; a processor of None is any, the options are `run_in_guest`'s.
+    """The settings of a guest that writes to the empty folder `out`; a processor of None is any.
 
-    A guest that `takes_orders` has a line. Its programs see `folders` of this computer, by
-    place, read-only.
+    `real_time` is not repeatable: for a guest that somebody types into. `sandbox` is the best that
+    this machine allows, unless named. A `verbose` kernel prints all that it has to say; its packets
+    are other ones. A guest that `takes_orders` has a line. Its programs see `folders` of this
+    computer, by place, read-only.
     `clock` is its time at the start line, in nanoseconds since 1970. With `computing` the
     processor's time is virtual time too, and the run is not repeatable.
     """
@@ -342,7 +344,7 @@ class GuestSettings:
     processor: int | None
     real_time: bool = False
     sandbox: type[Sandbox] | None = None
-    loud: bool = False
+    verbose: bool = False
     takes_orders: bool = False
     folders: Mapping[str, Path] = field(default_factory=dict)
     clock: int = EPOCH
@@ -422,7 +424,7 @@ def _kernel(settings: GuestSettings) -> list[str]:
     clock = f"{way} time-travel-start={settings.clock - _BEFORE}" if travels else ""
     seccomp, volume = (
         "seccomp=on" if lab.seccomp else "",
-        "loglevel=7" if settings.loud else "quiet",
+        "loglevel=7" if settings.verbose else "quiet",
     )
     orders = f"orders={NUMBER}" if settings.takes_orders else ""
     words = (

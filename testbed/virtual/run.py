@@ -22,7 +22,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ from testbed.virtual.guest import (
     lacking,
     take_back,
 )
-from testbed.virtual.sandbox import Sandbox, ordinary_user
+from testbed.virtual.sandbox import ordinary_user
 from topologies.errors import TcplabError
 from topologies.untrusted import digest_of
 
@@ -114,56 +114,30 @@ def run_in_guest(
     progress: Progress,
     limits: Limits | None = None,
     files: Mapping[str, bytes] | None = None,
-    real_time: bool = False,
-    sandbox: type[Sandbox] | None = None,
-    loud: bool = False,
+    known: Any = None,
+    **options: Any,
 ) -> Usage:
     """Run `perform(data, job)` of `module` in a fresh guest, with its results in `out`.
 
-    `out` is an empty folder. `files` go along, by name. `real_time` is not repeatable: for a
-    guest that somebody types into. `sandbox` is the best that this machine allows, unless named. A
-    `loud` kernel prints all that it has to say; its packets are other ones.
+    `out` is an empty folder. `files` go along, by name. A guest that has `known` from the start
+    gets `data` as its order. `options` are those of GuestSettings, such as `real_time`.
 
     Raises TcplabError with the guest's own message if it fails, is stopped or dies; what it had
     delivered by then stays in `out`.
     """
-    code = compiled_code(lab)
-    archive = job_archive(module, data, files, seed=seed, clock=EPOCH, **lacking(lab))
-    options, limits = (real_time, sandbox, loud), limits or Limits()
-    with claimed_processor() as processor:
-        settings = GuestSettings(lab, out, limits, processor, *options)
-        with guest(settings, code, archive) as running:
-            ended = running.follow(progress)
-    return usage_of(ended, out)
-
-
-_PATIENCE = 300.0  # seconds that a guest may take until it waits, on a busy machine
-
-
-def run_told_later(
-    lab: Lab,
-    module: str,
-    known: Any,
-    order: Any,
-    seed: int,
-    out: Path,
-    progress: Progress,
-    limits: Limits,
-    loud: bool = False,
-) -> Usage:
-    """Run a guest as those started ahead, but order it at once. Raises TcplabError."""
-    with claimed_processor() as processor:
-        if lab.takes_orders:
-            place = (lab, module, known, out, limits, processor)
-            with guest_ahead(*place, loud=loud) as running:
-                running.order(ordered(order, seed))
-                ended = running.follow(progress)
+    with claimed_processor() as processor, ExitStack() as started:
+        settings = GuestSettings(lab, out, limits or Limits(), processor, **options)
+        if known is not None and lab.takes_orders:
+            running = started.enter_context(guest_ahead(settings, module, known))
+            running.order(ordered(data, seed))
         else:
-            settings = GuestSettings(lab, out, limits, processor, loud=loud)
-            files = {ORDER: json.dumps(ordered(order, seed)).encode()}
-            archive = job_archive(module, known, files, ahead=True, clock=EPOCH, **lacking(lab))
-            with guest(settings, compiled_code(lab), archive) as running:
-                ended = running.follow(progress)
+            facts: dict[str, Any] = {"seed": seed}
+            if known is not None:  # its kernel takes no orders
+                files, facts = {ORDER: json.dumps(ordered(data, seed)).encode()}, {"ahead": True}
+                data = known
+            archive = job_archive(module, data, files, clock=EPOCH, **facts, **lacking(lab))
+            running = started.enter_context(guest(settings, compiled_code(lab), archive))
+        ended = running.follow(progress)
     return usage_of(ended, out)
 
 
@@ -172,23 +146,15 @@ def ordered(order: Any, seed: int, last: bool = True) -> dict[str, Any]:
     return {"data": order, "seed": seed, "last": last}
 
 
-@contextmanager
-def guest_ahead(
-    lab: Lab,
-    module: str,
-    known: Any,
-    out: Path,
-    limits: Limits,
-    processor: int | None,
-    loud: bool = False,
-) -> Iterator[RunningGuest]:
-    """Provide a guest that waits, without processor time, and knows `known`. `out` is empty.
+_PATIENCE = 300.0  # seconds that a guest may take until it waits, on a busy machine
 
-    Raises TcplabError.
-    """
-    settings = GuestSettings(lab, out, limits, processor, loud=loud, takes_orders=True)
+
+@contextmanager
+def guest_ahead(settings: GuestSettings, module: str, known: Any) -> Iterator[RunningGuest]:
+    """Provide a guest that waits, without processor time, and knows `known`. Raises TcplabError."""
+    lab = settings.lab
     archive = job_archive(module, known, None, ahead=True, clock=EPOCH, **lacking(lab))
-    with guest(settings, compiled_code(lab), archive) as running:
+    with guest(replace(settings, takes_orders=True), compiled_code(lab), archive) as running:
         if running.first_message("A guest", _PATIENCE) != WAITING:
             raise TcplabError("The guest did not say that it waits.", "Run it again.")
         yield running
@@ -215,7 +181,7 @@ class _KeptGuest:
         most = _SHARE * self.running.bounds.limits.wall_seconds
         return self.orders >= _MOST_ORDERS or self.cpu_seconds > most
 
-    def carry(self, order: Any, out: Path, progress: Progress) -> Usage:
+    def run(self, order: Any, out: Path, progress: Progress) -> Usage:
         """Carry an order out, with its results in `out`. Raises TcplabError, and is of no use."""
         try:
             ended = self.running.carry(order, progress)
@@ -248,25 +214,25 @@ class GuestKeeper:
         """Keep the guests of the calling thread too, until `keeping_guests` ends."""
         _joined.keeper = self
 
-    def carry(
+    def run(
         self,
         lab: Lab,
         module: str,
-        known: Any,
-        order: Any,
+        data: Any,
         seed: int,
         out: Path,
         progress: Progress,
         limits: Limits,
+        known: Any,
     ) -> Usage:
-        """Carry out an order in a guest that knows `known`, used or new. Raises TcplabError."""
+        """Run as `run_in_guest`, in a guest that knows `known`, used or new. Raises TcplabError."""
         key = json.dumps([lab.digests, module, known, repr(limits)], sort_keys=True)
         guest = getattr(self._own, "guest", None)
         if guest is None or guest.key != key or guest.is_spent():
             self.forget()
             guest = self._own.guest = self._started(key, lab, module, known, limits)
         try:
-            return guest.carry(ordered(order, seed, last=False), out, progress)
+            return guest.run(ordered(data, seed, last=False), out, progress)
         except BaseException:
             self.forget()
             raise
@@ -275,9 +241,8 @@ class GuestKeeper:
         with ExitStack() as starting:
             folder = starting.enter_context(scratch())
             processor = starting.enter_context(claimed_processor())
-            running = starting.enter_context(
-                guest_ahead(lab, module, known, folder, limits, processor)
-            )
+            settings = GuestSettings(lab, folder, limits, processor)
+            running = starting.enter_context(guest_ahead(settings, module, known))
             self._own.stack = starting.pop_all()
         self._all.append(self._own.stack)
         return _KeptGuest(key, running, folder)

@@ -188,14 +188,14 @@ def test_a_kernel_that_accounts_has_the_patch_last() -> None:
         ("", False),
     ],
 )
-def test_a_quiet_kernel_is_heard_again_if_it_says_too_little(
+def test_a_quiet_kernel_is_heard_again_if_it_lacks_backtrace(
     words: str, little: bool, tmp_path: Path
 ) -> None:
     (tmp_path / CONSOLE).write_text(words)
     error = TcplabError("The guest died.", "")
-    assert crash.says_too_little(error, tmp_path, PATCHED) == little
-    assert not crash.says_too_little(error, tmp_path, LAB_KERNEL)
-    crash.hear_again(tmp_path, lambda place: (place / CONSOLE).write_text(WORDS))
+    assert crash.lacks_backtrace(error, tmp_path, PATCHED) == little
+    assert not crash.lacks_backtrace(error, tmp_path, LAB_KERNEL)
+    crash.rerun_verbose(tmp_path, lambda place: (place / CONSOLE).write_text(WORDS))
     assert (tmp_path / CONSOLE).read_text() == WORDS.rstrip("\n")
 
 

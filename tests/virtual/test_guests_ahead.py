@@ -17,6 +17,7 @@ from experiments.play.settings import PlaySettings
 from experiments.run.seed import PROCEDURE, carry_seed, known_before, limits_for
 from testbed.host.processes import taken_by
 from testbed.virtual import guest as started
+from testbed.virtual.guest import GuestSettings
 from testbed.virtual.run import guest_ahead, ordered
 from testbed.virtual.sandbox import Supervised
 from tests.virtual.conftest import digests
@@ -48,7 +49,7 @@ def waited(ready_lab, out: Path, seconds: float) -> dict[str, str]:
     """The captures of a guest that knows nothing of the settings for so many seconds."""
     spec = SETTINGS.spec()
     known, limits = to_data(known_before(PlaySettings().spec())), limits_for(spec, 300.0)
-    with guest_ahead(ready_lab, PROCEDURE, known, out, limits, None) as guest:
+    with guest_ahead(GuestSettings(ready_lab, out, limits, None), PROCEDURE, known) as guest:
         time.sleep(seconds)
         guest.order(ordered(to_data(spec.for_guest()), 5))
         guest.follow(lambda *_: None)
@@ -74,7 +75,8 @@ def test_and_in_the_sandbox_without_namespaces(
 def test_while_it_waits_it_takes_no_processor_time(ready_lab, tmp_path: Path) -> None:
     spec = SETTINGS.spec()
     known, limits = to_data(known_before(spec)), limits_for(spec, 300.0)
-    with guest_ahead(ready_lab, PROCEDURE, known, tmp_path, limits, None) as guest:
+    settings = GuestSettings(ready_lab, tmp_path, limits, None)
+    with guest_ahead(settings, PROCEDURE, known) as guest:
         first = guest.process.pid
         before = taken_by(first).cpu
         time.sleep(2)
