@@ -39,7 +39,7 @@ _MODULES = {
     f"{_CLI}.sweep": ("cluster", "scheduler", "worker"),
     f"{PREFIX}analysis.analyze.command": ("analyze",),
     f"{PREFIX}labs.commands": ("grade", "lab"),
-    f"{PREFIX}testbed.lab.ready": ("image",),
+    f"{PREFIX}testbed.lab.commands": ("image",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 """Modules of commands that are not in a module of their name."""

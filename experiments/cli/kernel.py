@@ -22,10 +22,10 @@ from experiments.run.session import lab_on, ready_lab
 from experiments.run.store import require_writable
 from experiments.spec import DEFAULT_KERNEL
 from testbed.builds import shown
+from testbed.lab.commands import BuiltKernel, build_kernel, built_kernels, remove_kernel
 from testbed.lab.kernel import DEFAULT, all_series, kernel_version
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.packetdrill import packetdrill as packetdrill_program
-from testbed.lab.parts import BuiltKernel, build_kernel_entry, built_kernels, remove_kernel
 from testbed.packetdrill import (
     WALL_SECONDS,
     ScriptCase,
@@ -92,7 +92,7 @@ def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) ->
     """Build kernels in advance; runs build missing ones."""
     for name in names:
         with shown(sys.stderr) as report:
-            made = build_kernel_entry(chosen(name), report, source, rebuild)
+            made = build_kernel(chosen(name), report, source, rebuild)
         click.echo(f"{made.name}: Linux {made.release}, SHA-256 {made.digest}")
 
 

@@ -18,9 +18,9 @@ from experiments.run.request import choose
 from experiments.run.session import ready_lab
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
 from experiments.study.kernel_needs import refuse_virtual_time_only
+from testbed.guest.typed_shell import Start, interact
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Limits, Progress, Usage
-from testbed.host.terminal import Start, interact
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab
 from testbed.native import run_natively
@@ -80,13 +80,14 @@ def _shell(
         _type_programs(channel, kernel)
         return
     made = _shape(topology)(size, channel)
-    start: Start = run_natively
+    endless = Limits(wall_seconds=float("inf"))
+    start: Start = functools.partial(run_natively, limits=endless)
     if kernel and testbed == "native":
         raise UsageError("Natively all hosts run this computer's kernel.", "Leave --kernel out.")
     if kernel or choose(testbed)[0] == "virtual":
         named = [str(chosen(kernel))] if kernel else [DEFAULT_KERNEL]
         refuse_virtual_time_only(named[0])
-        start = functools.partial(_in_guest, ready_lab(named))
+        start = functools.partial(_in_guest, ready_lab(named), endless)
     with scratch() as folder:
         interact(made, start, folder)
 
@@ -112,7 +113,7 @@ def typed_lines() -> Iterator[str]:
 
 
 def _in_guest(
-    lab: Lab, module: str, data: Any, out: Path, progress: Progress, limits: Limits
+    lab: Lab, limits: Limits, module: str, data: Any, out: Path, progress: Progress
 ) -> Usage:
     return run_in_guest(lab, module, data, 1, out, progress, limits, real_time=True)
 

@@ -31,8 +31,7 @@ from testbed.engine.tasks import Listener, Task, local_engine
 from testbed.host.job_archive import code_digest
 from testbed.host.supervise import Limits, Progress, Usage
 from testbed.lab.kernel.choice import chosen
-from testbed.lab.parts import release_of
-from testbed.lab.ready import Lab, lab_for
+from testbed.lab.ready import Lab, lab_for, release_of
 from testbed.modules import build_all
 from testbed.virtual.guest import require_limits
 from testbed.virtual.sandbox import allowed_sandbox

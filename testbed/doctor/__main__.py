@@ -16,7 +16,7 @@ from testbed import doctor
 from testbed.builds import cache
 from testbed.doctor import ExaminedMachine, Finding, checks
 from testbed.host.scratch import orphans
-from testbed.lab.parts import init_part, parts, release_of, stated_digests
+from testbed.lab.ready import init_part, parts, release_of, stated_digests
 from testbed.native.changes import stale
 from testbed.virtual.sandbox import allowed_sandbox
 from topologies.errors import TcplabError

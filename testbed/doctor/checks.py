@@ -11,7 +11,7 @@ import time
 
 from testbed.doctor import NETEM, CheckSubject, ExaminedMachine, Finding, has_module, takes_modules
 from testbed.host.packages import NATIVE, install_command, of_tools
-from testbed.lab.parts import NOT_A_RELEASE
+from testbed.lab.ready import NOT_A_RELEASE
 from testbed.virtual.sandbox import SandboxChoice
 
 _CAP_SYS_ADMIN, _CAP_NET_ADMIN = 21, 12  # capabilities(7)

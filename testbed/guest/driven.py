@@ -1,6 +1,6 @@
 """A network whose hosts run any program, driven by orders of the program outside.
 
-Between two orders the guest's kernel rests, so virtual time stands still (testbed.guest.devices).
+Between two orders the guest's kernel rests, so virtual time stands still (testbed.guest.job_entry).
 An order is an object: "do" names a method `_do_NAME` of DrivenNetwork, the other members are its
 arguments. The reply has its result, or the error in a sentence, the time, and what each program
 printed. Captures of all hosts can be read while they go on.
@@ -18,9 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from testbed.guest.devices import OrderLine
 from testbed.guest.host_root import HostFolders, make_root, make_roots
-from testbed.guest.job_entry import JobContext, copy_out
+from testbed.guest.job_entry import JobContext, OrderLine, copy_out
 from testbed.guest.middlebox import (
     Translations,
     add_ipv6,

@@ -10,10 +10,14 @@ from __future__ import annotations
 import fcntl
 import os
 import select
+import shutil
 import struct
+import sys
 import termios
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +25,8 @@ from typing import Any
 from testbed.guest.job_entry import JobContext
 from testbed.guest.network import LiveNetwork, network
 from testbed.guest.programs import Stop, in_background
-from topologies.data import from_data
+from topologies.data import from_data, to_data
+from topologies.errors import UsageError
 from topologies.spec import TopologySpec
 
 TYPED, PRINTED = "typed", "terminal.out"
@@ -151,3 +156,73 @@ def _passed_on(ours: int, mailbox: Mailbox, patience: float) -> int:
     text = os.read(ours, 1 << 16)
     mailbox.print(text)
     return len(text)
+
+
+MODULE = "testbed.guest.typed_shell"
+ESCAPE = b"\x1d"  # Ctrl-], as telnet(1) has it
+Start = Callable[[str, Any, Path, Callable[[str, float], None]], object]
+"""Runs a module with data into a folder, with its progress, on either testbed."""
+
+
+class TerminalClosed(Exception):
+    """The user has pressed Ctrl-]."""
+
+
+def interact(topology: TopologySpec, start: Start, out: Path) -> None:
+    """Let the user type into the topology until they end it. `out` is an empty folder.
+
+    Raises UsageError if standard input and output are no terminal, TcplabError if the network
+    cannot be built.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "A shell needs a terminal to type in.", "For what runs by itself, write an experiment."
+        )
+    columns, rows = shutil.get_terminal_size()
+    ended, shown = threading.Event(), ["ready"]
+
+    def progress(phase: str, _elapsed: float) -> None:
+        if phase not in shown:
+            shown.append(phase)
+            more = " (Open vSwitch needs a kernel that is 11 s old)" if phase == "starting" else ""
+            print(f"{phase}{more} ...", file=sys.stderr, flush=True)
+        if ended.is_set():
+            raise TerminalClosed
+
+    data = {"topology": to_data(topology), "size": [rows, columns]}
+    with (
+        in_background("terminal", lambda stop: _relay(Mailbox(out), stop, ended)),
+        suppress(TerminalClosed),
+    ):
+        start(MODULE, data, out, progress)
+
+
+def _relay(mailbox: Mailbox, stop: Stop, ended: threading.Event) -> None:
+    """Pass every key on once the network prints; before, Ctrl-C stops the start."""
+    while not (text := mailbox.printed()):
+        if stop.wait(INTERVAL):
+            return
+    with _raw():
+        while True:
+            over = stop.wait(0)
+            os.write(1, text)
+            if not ended.is_set() and select.select([0], [], [], INTERVAL)[0]:
+                keys = os.read(0, 4096)
+                if not keys or ESCAPE in keys:  # or the terminal is gone
+                    ended.set()
+                else:
+                    mailbox.type(keys)
+            text = mailbox.printed()
+            if over and not text:
+                return
+
+
+@contextmanager
+def _raw() -> Iterator[None]:
+    """Pass keys on as they are pressed, also Ctrl-C, which belongs to the terminal inside."""
+    before = termios.tcgetattr(0)
+    tty.setraw(0)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)

@@ -22,7 +22,7 @@ from testbed.builds.cache import Facts, Recipe
 from testbed.builds.debian import contents, extract, read_lock
 from testbed.host import CODE, command, scratch
 from testbed.host.processes import invoking_user
-from testbed.lab.parts import parts
+from testbed.lab.ready import parts
 from topologies.errors import CommandError, TcplabError
 
 PIP_LOCK = CODE / "locks/pip.lock"
@@ -241,7 +241,7 @@ def begin_image() -> None:
     """
     if not cache.manifest_of(parts()[-1]):
         quiet = subprocess.DEVNULL
-        subprocess.Popen(command("testbed.lab.parts"), stdin=quiet, stdout=quiet, stderr=quiet)
+        subprocess.Popen(command("testbed.lab.ready"), stdin=quiet, stdout=quiet, stderr=quiet)
 
 
 def main(place: str, lock: str, state: str, *words: str) -> None:

@@ -1,32 +1,156 @@
 """The lab: kernel, first process and image, built if missing and checked at every use.
 
-`python -m testbed.lab.ready build`, `show`, `export FILE` and `import FILE` do by hand what a
-run does by itself.
+The standard library only: the launcher and `tcplab doctor` read this before libraries are
+installed. `python -m testbed.lab.ready` makes the image.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import signal
-import sys
+import os
+import shutil
+import tomllib
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
 
-import click
-
-from testbed.builds import BuildReport, cache, shown
-from testbed.builds import export as lab_export
-from testbed.lab.image import IMAGE
-from testbed.lab.kernel import OPEN_VSWITCH, ORDERS_PATCH, kernel_version
+from testbed.builds import BuildReport, Workshop, cache
+from testbed.builds.cache import Facts, Recipe
+from testbed.lab.image import IMAGE, image_recipe
+from testbed.lab.kernel import HERE, OPEN_VSWITCH, ORDERS_PATCH, kernel_version
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
-from testbed.lab.kernel.recipe import MODULE_TREE, SELFTESTS, TUNNEL, require_processor
-from testbed.lab.parts import digests_of_parts, kernel_part, modules_part, parts, release_of
-from testbed.lab.tools import tools_recipe
+from testbed.lab.kernel.recipe import (
+    MODULE_TREE,
+    SELFTESTS,
+    TUNNEL,
+    compiler,
+    kernel_recipe,
+    modules_recipe,
+    require_processor,
+)
+from testbed.lab.tools import sealed
 from topologies.errors import TcplabError
+
+PROGRAMS = {
+    "init": ("init.c",),
+    "confine": ("confine.c", "confine_filter.c", "supervisor.c", "places.c"),
+}
+"""Each program and its sources."""
+_HEADERS = ("confine.h",)
+_FLAGS = ("-O2", "-Wall", "-Wextra", "-static", "-s", "-Wl,--build-id=none")
+
+
+def init_part() -> Recipe:
+    """Return the recipe for both programs, which run without a C library."""
+    names = [*_HEADERS, *(name for names in PROGRAMS.values() for name in names)]
+    files = tuple(HERE / name for name in names)
+    return Recipe("init", files, tuple(PROGRAMS), build_init, steps=_FLAGS, tools=toolchain())
+
+
+def build_init(workshop: Workshop) -> Facts:
+    """Leave both programs in the workshop. Raises TcplabError, CommandError."""
+    workshop = sealed(workshop, "gcc")
+    for source in init_part().sources:
+        shutil.copy(source, workshop.folder)
+    for program, sources in PROGRAMS.items():
+        command = ["gcc", *_FLAGS, "-o", program, *sources]
+        workshop.run(f"Compiling the guest's {program}", command)
+    return {}
+
+
+def kernel_part(choice: KernelChoice = LAB_KERNEL, source: Path | None = None) -> Recipe:
+    """Return the recipe of a kernel; only the lab's own may come from another machine."""
+    recipe = kernel_recipe(choice, source)
+    return replace(recipe, tools=toolchain()) if choice.is_default else recipe
+
+
+def modules_part() -> Recipe:
+    """Return the recipe of what modules need of the lab's own kernel."""
+    return modules_recipe(kernel_part())
+
+
+def toolchain() -> str:
+    """Return the compiler and the C library, which is linked into kernel and first process."""
+    return f"{compiler()}, {os.confstr('CS_GNU_LIBC_VERSION') or 'another C library'}"
+
+
+RELEASE_FILE = Path(__file__).with_name("release.toml")
+NOT_A_RELEASE = "not a release"
+CHECKOUT = "a checkout"
+"""The lab that comes with this code, which may be newer than the release."""
+
+
+@dataclass(frozen=True)
+class ReleasedLab:
+    """A release: its version, and the SHA-256 of its lab's parts, named as in `Lab.digests`."""
+
+    version: str
+    digests: Mapping[str, str]
+
+
+@functools.cache
+def released_lab() -> ReleasedLab:
+    """Read release.toml."""
+    stated = tomllib.loads(RELEASE_FILE.read_text())
+    return ReleasedLab(stated["version"], stated["digests"])
+
+
+def release_of(digests: Mapping[str, str]) -> str:
+    """Return the release whose lab has these digests, as `tcplab 1.2`, or another origin."""
+    known, with_code = released_lab(), _digests_with_code()
+    if known.digests.items() <= digests.items():
+        return f"tcplab {known.version}"
+    return CHECKOUT if with_code and with_code.items() <= digests.items() else NOT_A_RELEASE
+
+
+@functools.cache
+def _digests_with_code() -> dict[str, str]:
+    """Return the digests of kernel and first process as they come; empty if a source changed.
+
+    The image is made by each machine, of locked packages.
+    """
+    manifests = [
+        cache.prebuilt_manifest(part.name, part.key) for part in (kernel_part(), init_part())
+    ]
+    files = {name: row for each in manifests if each for name, row in each["files"].items()}
+    stated = {name: files[file]["sha256"] for name, file in _FILES.items() if file in files}
+    return stated if all(manifests) else {}
+
+
+def state_release(version: str, digests: Mapping[str, str]) -> None:
+    """Write release.toml."""
+    parts = {name: digest for name, digest in sorted(digests.items()) if name != "whole"}
+    rows = [f'{name} = "{digest}"' for name, digest in parts.items()]
+    lines = ["# The lab of a release, by SHA-256. `./tcplab release --new` writes this file."]
+    lines += [f'version = "{version}"', "", "[digests]", *rows]
+    RELEASE_FILE.write_text("\n".join(lines) + "\n")
+    released_lab.cache_clear()
+
+
+_FILES = {"kernel": "linux", "init": "init", "image": IMAGE, "confine": "confine"}
+
+
+def parts(kernel: KernelChoice = LAB_KERNEL, source: Path | None = None) -> list[Recipe]:
+    """Kernel, init and image, in this order; `source` is a tarball to build the kernel from."""
+    return [kernel_part(kernel, source), init_part(), image_recipe()]
+
+
+def digests_of_parts(files: Mapping[str, str]) -> dict[str, str]:
+    """Select the digests of the files that decide a run, named as in `Lab.digests`."""
+    return {name: files[file] for name, file in _FILES.items()}
+
+
+def stated_digests(manifests: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return these digests as the manifests of entries state them, without reading files."""
+    listed = {name: row["sha256"] for stated in manifests for name, row in stated["files"].items()}
+    return digests_of_parts(listed)
+
+
+if __name__ == "__main__":
+    cache.ready(parts()[-1], BuildReport())
 
 
 @dataclass(frozen=True)
@@ -37,7 +161,7 @@ class Lab:
     `tunnel` the driver that packetdrill needs (testbed.lab.kernel.recipe). With `seccomp` the
     kernel rules its processes by that, else by ptrace; without `time_travel` its time is virtual
     whatever it is told; without `open_vswitch` its switches are bridges; only with `takes_orders`
-    it has /dev/orders (testbed.guest.devices). `digests` are SHA-256 of kernel, init, image and
+    it has /dev/orders (testbed.guest.job_entry). `digests` are SHA-256 of kernel, init, image and
     confine, and `whole`, which stands for all of them. `choice` is how the kernel was asked for.
     """
 
@@ -113,21 +237,6 @@ def module_tree(ready: Lab, report: BuildReport | None = None) -> tuple[Path, st
     return entry.folder / MODULE_TREE, entry.files[MODULE_TREE]
 
 
-def export(file: Path, report: BuildReport | None = None) -> Lab:
-    """Write the ready lab into one file for another machine."""
-    ready = lab(report)
-    sandbox = tools_recipe()
-    lab_export.export([*parts(), *([sandbox] if sandbox.place.exists() else [])], file)
-    return ready
-
-
-def import_(file: Path, report: BuildReport | None = None) -> Lab:
-    """Take the lab from an export or a release. Raises TcplabError if it is not whole."""
-    report = report or BuildReport()
-    lab_export.import_(parts(), file, report, [tools_recipe(), modules_part()])
-    return lab(report)
-
-
 def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
     kernel, init, image = entries
     seccomp = bool(kernel.facts["seccomp"])
@@ -152,82 +261,5 @@ def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
     )
 
 
-class _LabCommands(click.Group):
-    """Commands whose errors become one message and an exit status, in any program."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except TcplabError as error:
-            click.echo(f"Error: {error}", err=True)
-            sys.exit(error.exit_code)
-
-
-@click.group("image", cls=_LabCommands)
-def commands() -> None:
-    """The lab kernel and the guest's image."""
-
-
-@commands.command("build")
-@click.option(
-    "--source",
-    type=click.Path(path_type=Path),
-    help="A linux-VERSION.tar.xz to build the kernel from.",
-)
-@click.option("--rebuild", is_flag=True, help="Build what is ready as well.")
-def build_command(source: Path | None, rebuild: bool) -> None:
-    """Build what is missing."""
-    if source and not rebuild and kernel_part().place.exists():
-        raise TcplabError("A kernel is ready, so --source would not be used.", "Add --rebuild.")
-    with shown(sys.stderr) as report:
-        ready = lab(report, source=source, rebuild=rebuild)
-    _show(ready)
-
-
-@commands.command("export")
-@click.argument("file", type=click.Path(path_type=Path))
-def export_command(file: Path) -> None:
-    """Write kernel and image into one FILE for another machine."""
-    with shown(sys.stderr) as report:
-        _show(export(file, report))
-
-
-@commands.command("import")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-def import_command(file: Path) -> None:
-    """Take kernel and image from a FILE: a release, or what `export` wrote."""
-    with shown(sys.stderr) as report:
-        _show(import_(file, report))
-
-
-@commands.command("show")
-def show_command() -> None:
-    """Show the files of the lab and their digests, without building."""
-    ready = lab_if_ready()
-    if ready is None:
-        raise TcplabError(
-            "The lab is not built, or a file of it is damaged.", "Run `./tcplab image build`."
-        )
-    _show(ready)
-
-
-def _show(ready: Lab) -> None:
-    seccomp = "on" if ready.seccomp else "not known to this kernel"
-    rows = {
-        "kernel": f"Linux {ready.kernel_release}, seccomp {seccomp}: {ready.kernel}",
-        "confine": ready.confine,
-        "init": ready.init,
-        "image": f"{len(ready.packages)} packages: {ready.image}",
-        "whole": release_of(ready.digests),
-    }
-    for name, text in rows.items():
-        click.echo(f"{name:<7} {ready.digests[name]}  {text}")
-
-
-def _stop(number: int, _frame: object) -> NoReturn:
-    sys.exit(128 + number)
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _stop)
-    commands(prog_name="tcplab image")
+    cache.ready(parts()[-1], BuildReport())

@@ -30,8 +30,7 @@ from testbed.host.supervise import CONSOLE, LIMIT, NO_RESULT, Progress
 from testbed.lab.kernel import kernel_version
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.recipe import SYMBOLS
-from testbed.lab.parts import kernel_part
-from testbed.lab.ready import Lab, lab
+from testbed.lab.ready import Lab, kernel_part, lab
 from testbed.lab.tools import sealed
 from testbed.modules import LIMITS, BuiltModule
 from topologies import untrusted

@@ -26,8 +26,16 @@ from testbed.host import CODE
 from testbed.lab import image as image_recipe
 from testbed.lab import tools
 from testbed.lab.image import patient_recipe
-from testbed.lab.parts import init_part, kernel_part, modules_part, parts, release_of, state_release
-from testbed.lab.ready import Lab, lab
+from testbed.lab.ready import (
+    Lab,
+    init_part,
+    kernel_part,
+    lab,
+    modules_part,
+    parts,
+    release_of,
+    state_release,
+)
 from testbed.lab.tools import sealed, tools_recipe
 from testbed.release import wheels
 from testbed.release.archive import called, make_archive, make_oci, make_tree

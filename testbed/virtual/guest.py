@@ -25,7 +25,7 @@ from pathlib import Path
 from subprocess import Popen
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from testbed.guest.devices import LONGEST
+from testbed.guest.job_entry import LONGEST
 from testbed.host.job_archive import job_file
 from testbed.host.processes import ProcessUsage, is_ready, taken_by
 from testbed.host.scratch import scratch

@@ -3,7 +3,7 @@
 A guest compiles the modules that guests import; the cache keeps them.
 
 A guest may be started before it is known what it will measure. It builds the nodes and cables of a
-network and then waits for its order. To wait takes no virtual time (testbed.guest.devices). So a
+network and then waits for its order. To wait takes no virtual time (testbed.guest.job_entry). So a
 guest that waited for an hour sends the same packets as one whose order was there from the start.
 
 A guest may carry one seed after the other: booting and building the network is half a run. The
@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.builds import BuildReport, Workshop, cache
 from testbed.guest.compiling import COMPILED
-from testbed.guest.devices import WAITING
-from testbed.guest.job_entry import LOG, ORDER
+from testbed.guest.job_entry import LOG, ORDER, WAITING
 from testbed.host.job_archive import code_digest, job_archive, travelling_modules
 from testbed.host.processes import claimed_processor
 from testbed.host.scratch import scratch

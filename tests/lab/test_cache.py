@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from testbed.builds import BuildReport, Workshop, cache, export
+from testbed.builds import BuildReport, Workshop, cache
 from testbed.host import CODE
+from testbed.lab import commands
 from topologies.errors import TcplabError
 
 
@@ -249,10 +250,10 @@ def test_what_was_given_serves_every_compiler_until_it_is_built_anew(
 ) -> None:
     recipe = replace(oven.recipe(), tools="gcc 12")
     cache.ready(recipe, report)
-    export.export([recipe], tmp_path / "lab.tar")
+    commands.export([recipe], tmp_path / "lab.tar")
     elsewhere = replace(recipe, tools="")
     assert cache.usable(elsewhere, report) is None
-    export.import_([elsewhere], tmp_path / "lab.tar", report)
+    commands.import_([elsewhere], tmp_path / "lab.tar", report)
     assert cache.ready(elsewhere, report).folder == elsewhere.place_if_given
     assert cache.ready(elsewhere, report, rebuild=True).folder == elsewhere.place_if_built
     assert not elsewhere.place_if_given.exists() and oven.built == ["cake", "cake"]

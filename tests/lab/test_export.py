@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from testbed.builds import cache, export
+from testbed.builds import cache
+from testbed.lab import commands
 from topologies.errors import TcplabError
 
 
@@ -25,7 +26,7 @@ def recipes(oven: Any) -> list[cache.Recipe]:
 def exported(recipes: list[cache.Recipe], report: Any, tmp_path: Path) -> Path:
     for recipe in recipes:
         cache.ready(recipe, report)
-    export.export(recipes, tmp_path / "lab.tar")
+    commands.export(recipes, tmp_path / "lab.tar")
     return tmp_path / "lab.tar"
 
 
@@ -34,7 +35,7 @@ def test_an_exported_lab_arrives_whole(
 ) -> None:
     before = [cache.verify(recipe, recipe.place).files for recipe in recipes]
     shutil.rmtree(cache.folder())
-    export.import_(recipes, exported, report)
+    commands.import_(recipes, exported, report)
     assert [cache.ready(recipe, report).files for recipe in recipes] == before
     assert oven.built == ["kernel", "image"]
 
@@ -43,7 +44,7 @@ def test_import_replaces_a_damaged_entry(
     recipes: list[cache.Recipe], exported: Path, report: Any
 ) -> None:
     (recipes[0].place / "linux").write_text("broken")
-    export.import_(recipes, exported, report)
+    commands.import_(recipes, exported, report)
     assert cache.verify(recipes[0], recipes[0].place)
 
 
@@ -51,7 +52,7 @@ def test_the_same_lab_gives_the_same_file(
     recipes: list[cache.Recipe], exported: Path, tmp_path: Path
 ) -> None:
     os.utime(recipes[0].place / "linux", (1, 1))
-    export.export(recipes, tmp_path / "again.tar")
+    commands.export(recipes, tmp_path / "again.tar")
     assert (tmp_path / "again.tar").read_bytes() == exported.read_bytes()
 
 
@@ -67,7 +68,7 @@ def test_a_full_disk_is_named_and_changes_nothing(
 
     monkeypatch.setattr(shutil, "copyfileobj", without_room)
     with pytest.raises(TcplabError, match="does not fit on the disk of") as caught:
-        export.import_(recipes, exported, report)
+        commands.import_(recipes, exported, report)
     assert "TCPLAB_CACHE" in caught.value.remedy and "whole file" not in str(caught.value)
     assert [cache.verify(recipe, recipe.place).files for recipe in recipes] == before
 
@@ -76,7 +77,7 @@ def test_export_into_a_missing_folder_is_one_clear_error(
     recipes: list[cache.Recipe], exported: Path
 ) -> None:
     with pytest.raises(TcplabError, match="cannot be written") as caught:
-        export.export(recipes, exported.parent / "nowhere/lab.tar")
+        commands.export(recipes, exported.parent / "nowhere/lab.tar")
     assert "Free" not in caught.value.remedy
 
 
@@ -148,7 +149,7 @@ def test_hostile_archives_are_refused_and_leave_nothing(
     shutil.rmtree(cache.folder())
     outside = sorted(tmp_path.iterdir())
     with pytest.raises(TcplabError, match="is not taken"):
-        export.import_(recipes, hostile, report)
+        commands.import_(recipes, hostile, report)
     locks = sorted(f"{recipe.entry}.lock" for recipe in recipes)
     assert sorted(file.name for file in cache.folder().iterdir()) == locks
     assert sorted(tmp_path.iterdir()) == sorted([*outside, cache.folder()])
@@ -162,21 +163,21 @@ def test_what_is_no_archive_is_refused(
 ) -> None:
     (tmp_path / "lab.tar").write_bytes(content)
     with pytest.raises(TcplabError, match="is not taken"):
-        export.import_(recipes, tmp_path / "lab.tar", report)
+        commands.import_(recipes, tmp_path / "lab.tar", report)
 
 
 def test_a_cut_archive_is_refused(recipes: list[cache.Recipe], exported: Path, report: Any) -> None:
     os.truncate(exported, 2000)
     with pytest.raises(TcplabError, match="is not taken"):
-        export.import_(recipes, exported, report)
+        commands.import_(recipes, exported, report)
 
 
 def test_a_file_above_the_limit_is_refused(
     recipes: list[cache.Recipe], exported: Path, report: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "LARGEST", 50)
+    monkeypatch.setattr(commands, "LARGEST", 50)
     with pytest.raises(TcplabError, match="linux"):
-        export.import_(recipes, exported, report)
+        commands.import_(recipes, exported, report)
 
 
 def test_another_recipe_is_refused(
@@ -184,4 +185,4 @@ def test_another_recipe_is_refused(
 ) -> None:
     changed = [oven.recipe("kernel", "newer", "linux"), recipes[1]]
     with pytest.raises(TcplabError, match="another recipe made it"):
-        export.import_(changed, exported, report)
+        commands.import_(changed, exported, report)

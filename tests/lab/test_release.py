@@ -21,9 +21,9 @@ from testbed import release as lock_files
 from testbed.builds import BuildReport, cache
 from testbed.builds.cache import Recipe
 from testbed.builds.engine import engine_file
-from testbed.builds.export import import_
 from testbed.doctor import checks
-from testbed.lab import parts
+from testbed.lab import ready
+from testbed.lab.commands import import_
 from testbed.lab.ready import lab
 from testbed.lab.tools import bubblewrap_command
 from testbed.release import archive, wheels
@@ -175,33 +175,33 @@ def test_a_damaged_release_is_refused(cake: Recipe, report: Any, tmp_path: Path)
 def test_a_lab_is_a_releases_only_if_all_its_parts_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "RELEASE_FILE", tmp_path / "release.toml")
+    monkeypatch.setattr(ready, "RELEASE_FILE", tmp_path / "release.toml")
     digests = {"kernel": "a" * 64, "image": "b" * 64, "whole": "c" * 64}
-    parts.state_release("1.2", digests)
-    assert parts.release_of(digests) == "tcplab 1.2"
-    assert parts.release_of({**digests, "image": "d" * 64}) == "not a release"
-    assert parts.release_of({}) == "not a release"
-    parts.released_lab.cache_clear()
+    ready.state_release("1.2", digests)
+    assert ready.release_of(digests) == "tcplab 1.2"
+    assert ready.release_of({**digests, "image": "d" * 64}) == "not a release"
+    assert ready.release_of({}) == "not a release"
+    ready.released_lab.cache_clear()
 
 
 def test_the_lab_of_a_checkout_is_the_one_that_comes_with_the_code(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(parts, "RELEASE_FILE", tmp_path / "release.toml")
-    parts.state_release("0.1", {"kernel": "a" * 64})
+    monkeypatch.setattr(ready, "RELEASE_FILE", tmp_path / "release.toml")
+    ready.state_release("0.1", {"kernel": "a" * 64})
     manifests = [cache.PREBUILT / name / cache.MANIFEST for name in ("kernel", "init")]
     rows = [json.loads(manifest.read_text())["files"] for manifest in manifests]
     files = {name: row["sha256"] for each in rows for name, row in each.items()}
-    digests = parts.digests_of_parts({**files, "image.squashfs": "b" * 64})
-    assert parts.release_of(digests) == "a checkout"
-    assert parts.release_of({**digests, "kernel": "c" * 64}) == "not a release"
-    assert checks.lab([], parts.release_of(digests)).state == "ok"
-    parts.released_lab.cache_clear()
+    digests = ready.digests_of_parts({**files, "image.squashfs": "b" * 64})
+    assert ready.release_of(digests) == "a checkout"
+    assert ready.release_of({**digests, "kernel": "c" * 64}) == "not a release"
+    assert checks.lab([], ready.release_of(digests)).state == "ok"
+    ready.released_lab.cache_clear()
 
 
 def test_the_doctor_names_the_release_or_says_that_it_is_another_lab() -> None:
     assert "tcplab 1.2" in checks.lab([], "tcplab 1.2").said
-    other = checks.lab([], parts.NOT_A_RELEASE)
+    other = checks.lab([], ready.NOT_A_RELEASE)
     assert other.state == "warning" and "not those of the release" in other.said
     assert "makes what is missing" in checks.lab(["kernel"], "").said
 

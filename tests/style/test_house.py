@@ -133,7 +133,7 @@ _BEGINNING = re.compile(rf"(?:{'|'.join(PACKAGES)})\.[\w.]*")
 NAMED = {
     "experiments.run.seed": "what runs in a guest has the names of a checkout there",
     "experiments.programs.start": "the same",
-    "testbed.host.terminal": "the same",
+    "testbed.guest.typed_shell": "the same",
     "testbed.packetdrill.__init__": "the same",
     "testbed.virtual.run": "the same",
     "experiments.sweep.point": "fingerprints are of files by the names of a checkout",

@@ -149,7 +149,7 @@ def test_recipes_and_the_code_in_guests_are_those_of_a_checkout(
     installed: Path, elsewhere: Path
 ) -> None:
     """The names of cache entries hold the digests of every file of the recipes."""
-    keys = "from {}testbed.lab.parts import parts; print([part.key for part in parts()])"
+    keys = "from {}testbed.lab.ready import parts; print([part.key for part in parts()])"
     theirs = printed(elsewhere, installed / "python", "-c", keys.format("tcplab."))
     assert theirs == printed(ROOT, sys.executable, "-c", keys.format(""))
     digest = "from {}testbed.host.job_archive import code_digest; print(code_digest())"
@@ -164,7 +164,7 @@ def test_an_installed_copy_compiles_nothing_that_comes_with_the_code(
     names = {name for name in zipfile.ZipFile(wheel).namelist() if "/prebuilt/" in name}
     listed = {f"tcplab/{file.relative_to(ROOT)}" for file in (ROOT / "prebuilt").glob("*/*")}
     assert names == {name for name in listed if "/engine/" not in name}
-    code = "from {}testbed.lab.parts import *; "
+    code = "from {}testbed.lab.ready import *; "
     code += "from {}testbed.lab.image import *; from {}testbed.builds.cache import *; "
     code += "parts = kernel_part(), init_part(), patient_recipe(); "
     code += "print([(part.key, manifest_of(part)['key']) for part in parts])"

@@ -70,7 +70,7 @@ def _renamed_and_merged(code: Path) -> None:
         file.write(line)
     for file in code.rglob("*.py"):
         text = file.read_text()
-        fresh = text.replace("testbed.guest.devices", "testbed.guest.programs")
+        fresh = text.replace("testbed.guest.job_entry", "testbed.guest.programs")
         fresh = fresh.replace("import nodes", "import a_cabling as nodes")
         if fresh != text:
             file.write_text(fresh)

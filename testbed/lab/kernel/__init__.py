@@ -24,7 +24,7 @@ DEFAULT = "7.2"
 OPEN_VSWITCH = "Open vSwitch"
 """Who lacks it has bridges for switches (testbed.guest.switches)."""
 ORDERS_PATCH = "orders.patch"
-"""The patch of kernels that take orders (testbed.guest.devices)."""
+"""The patch of kernels that take orders (testbed.guest.job_entry)."""
 
 
 @dataclass(frozen=True)
