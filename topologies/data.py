@@ -40,7 +40,9 @@ def digest(value: Any) -> str:
 def from_data(kind: Any, data: Any, place: str = "") -> Any:
     """Return the value of a type (dataclass, quantity, tuple, union ...). Raises UsageError."""
     if get_origin(kind) in (Union, types.UnionType):
-        return _one_of(get_args(kind), data, place)
+        if data is None and type(None) in get_args(kind):
+            return None
+        return from_data(_some(kind), data, place)
     if get_origin(kind) is Literal:
         if data not in get_args(kind):
             raise _wrong(place, f"{data!r:.40} is not one of {', '.join(map(str, get_args(kind)))}")
@@ -59,9 +61,7 @@ def kind_at(kind: Any, path: list[str], place: str = "") -> Any:
     Raises UsageError, which names the step that leads nowhere and the possible ones.
     """
     if get_origin(kind) in (Union, types.UnionType):
-        return kind_at(
-            next(option for option in get_args(kind) if option is not type(None)), path, place
-        )
+        return kind_at(_some(kind), path, place)
     if not path:
         return kind
     step, rest = path[0], path[1:]
@@ -111,10 +111,9 @@ def _leads_on(data: Any, path: list[str]) -> bool:
     )
 
 
-def _one_of(kinds: tuple[Any, ...], data: Any, place: str) -> Any:
-    if data is None and type(None) in kinds:
-        return None
-    return from_data(next(kind for kind in kinds if kind is not type(None)), data, place)
+def _some(union: Any) -> Any:
+    """Return the type of a union that is not None's."""
+    return next(kind for kind in get_args(union) if kind is not type(None))
 
 
 def _tuple(kinds: tuple[Any, ...], data: Any, place: str) -> tuple[Any, ...]:

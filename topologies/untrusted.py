@@ -148,13 +148,9 @@ def remove(place: Path) -> None:
     """Remove a file, a link or a folder, however deep, by descriptors (rm(1), chmod(1))."""
     if place.is_dir() and not place.is_symlink():
         _run("chmod", "-R", "u+rwX", "--", str(place))
-    _run("rm", "-rf", *_staying(), "--", str(place))
-
-
-def _staying() -> list[str]:
-    """Return the option that keeps rm(1) on one file system; busybox's has none."""
-    asked = subprocess.run(["rm", "--version"], capture_output=True, check=False)
-    return [] if asked.returncode else ["--one-file-system"]
+    is_busybox = subprocess.run(["rm", "--version"], capture_output=True, check=False).returncode
+    staying = [] if is_busybox else ["--one-file-system"]
+    _run("rm", "-rf", *staying, "--", str(place))
 
 
 def _scanned(place: Path) -> Iterator[os.DirEntry[str]]:

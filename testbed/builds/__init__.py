@@ -115,8 +115,7 @@ class Workshop:
         """
         before = self.log.stat().st_size if self.log.exists() else 0
         self.report.step(text)
-        variables = _variables(environment or {}, network)
-        command_line = [*self._sealed(bare, network), *variables, "--", *command]
+        command_line = [*self._sealed(bare, network, environment or {}), "--", *command]
         with self.log.open("ab") as log, source.open("rb") as given:
             process = subprocess.Popen(
                 command_line, stdin=given, stdout=log, stderr=log, start_new_session=True
@@ -138,11 +137,18 @@ class Workshop:
             )
         return printed
 
-    def _sealed(self, bare: bool, network: bool) -> list[str]:
-        """Return bubblewrap's arguments for a command that writes to the workshop's folder."""
+    def _sealed(self, bare: bool, network: bool, environment: Mapping[str, str]) -> list[str]:
+        """Return bubblewrap and its arguments for a command that writes to the folder.
+
+        With `network` the environment has this machine's proxies too.
+        """
         seen = _programs() if bare else [*_machine(), *(["--share-net"] if network else [])]
-        place = ["--bind", str(self.folder), FOLDER, "--chdir", FOLDER]
-        return [*self.bubblewrap, *_SEAL, *seen, *place]
+        seen += ["--bind", str(self.folder), FOLDER, "--chdir", FOLDER]
+        names = [*PROXIES, *map(str.upper, PROXIES)] if network else []
+        proxies = {name: os.environ[name] for name in names if name in os.environ}
+        for name, value in {**ENVIRONMENT, **proxies, **environment}.items():
+            seen += ["--setenv", name, value]
+        return [*self.bubblewrap, *_SEAL, *seen]
 
 
 _SEAL = ("--unshare-all", "--die-with-parent", "--clearenv")
@@ -167,14 +173,6 @@ def _programs() -> list[str]:
     places = [Path("/usr"), *own, Path("/etc/alternatives")]
     binds = [option for place in places for option in ("--ro-bind-try", str(place), str(place))]
     return [*binds, *links, "--dev", "/dev", "--tmpfs", "/tmp"]
-
-
-def _variables(environment: Mapping[str, str], network: bool) -> list[str]:
-    """Return bubblewrap's arguments for the environment, with proxies for `network`."""
-    names = [*PROXIES, *map(str.upper, PROXIES)] if network else []
-    proxies = {name: os.environ[name] for name in names if name in os.environ}
-    wanted = {**ENVIRONMENT, **proxies, **environment}
-    return [part for name, value in wanted.items() for part in ("--setenv", name, value)]
 
 
 def need_space(folder: Path, size: int) -> None:

@@ -87,8 +87,10 @@ class Fetcher:
         return answer.status, answer.headers.get("Location", ""), answer.read()
 
     def _proxy(self, url: SplitResult) -> SplitResult | None:
+        """Return the proxy of a server, which is asked directly if $no_proxy names it."""
         address = self.proxies.get(url.scheme, "")
-        return urlsplit(address) if address and not _is_near(url) else None
+        is_near = urllib.request.proxy_bypass(url.hostname or "")
+        return urlsplit(address) if address and not is_near else None
 
     def _connection(
         self, url: SplitResult, proxy: SplitResult | None
@@ -111,11 +113,6 @@ class Fetcher:
             way = f", by the proxy {proxy.hostname}:{proxy.port}" if proxy else ""
             raise SilentServer(f"{error}{way}") from error
         return connections[key], True
-
-
-def _is_near(url: SplitResult) -> bool:
-    """Check for a server that no proxy is asked for ($no_proxy)."""
-    return bool(urllib.request.proxy_bypass(url.hostname or ""))
 
 
 def _authorization(proxy: SplitResult | None) -> dict[str, str]:
@@ -186,24 +183,20 @@ def write_lock(file: Path, day: str, packages: Iterable[LockedPackage]) -> None:
     file.write_text("\n".join([_HEAD + day, *rows]) + "\n")
 
 
-def fetched(
-    lock: PackageLock, suite: str, report: BuildReport
-) -> Iterator[tuple[LockedPackage, bytes]]:
-    """Yield the packages of a lock with the bytes of their .deb. Raises TcplabError."""
-    yield from _each(lock, suite, report, lambda deb: deb)
-
-
 def contents(
     lock: PackageLock, suite: str, report: BuildReport
 ) -> Iterator[tuple[LockedPackage, bytes]]:
     """Yield the packages of a lock with the tar of their files. Raises TcplabError."""
-    yield from _each(lock, suite, report, tar_of)
+    return fetched(lock, suite, report, tar_of)
 
 
-def _each(
-    lock: PackageLock, suite: str, report: BuildReport, treat: Callable[[bytes], bytes]
+def fetched(
+    lock: PackageLock, suite: str, report: BuildReport, treat: Callable[[bytes], bytes] = bytes
 ) -> Iterator[tuple[LockedPackage, bytes]]:
-    """Yield the packages in their order, while threads fetch and treat those that follow."""
+    """Yield the packages of a lock with the bytes of their .deb, which `treat` may change.
+
+    Threads fetch and treat those that follow meanwhile. Raises TcplabError.
+    """
     source = _Source(archives(suite, lock.day), Fetcher(proxies()))
     pool = ThreadPoolExecutor(_AT_ONCE)
     count = len(lock.packages)
@@ -232,7 +225,10 @@ class _Source:
         for root in self.roots:
             if root not in self.silent:
                 try:
-                    return self._of(f"{root}/{package.place}", package.sha256)
+                    content = self.fetcher.get(f"{root}/{package.place}")
+                    if hashlib.sha256(content).hexdigest() == package.sha256:
+                        return content
+                    refusals[root] = "it has another file of that name"
                 except SilentServer as error:
                     self.silent[root] = str(error)
                 except FetchError as error:
@@ -244,12 +240,6 @@ class _Source:
         raise TcplabError(
             f"No mirror here has {package.name} {package.version} ({reasons}).", _NO_PAST
         )
-
-    def _of(self, address: str, sha256: str) -> bytes:
-        content = self.fetcher.get(address)
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise FetchError("it has another file of that name")
-        return content
 
 
 def tar_of(deb: bytes) -> bytes:

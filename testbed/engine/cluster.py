@@ -209,7 +209,8 @@ class ClusterEngine:
 
     def _wait_for_worker(self) -> None:
         """Wait until one worker is let in: on a cluster the first may come hours later."""
-        begun, noted, hopeful = time.monotonic(), False, time.monotonic()
+        begun = hopeful = time.monotonic()
+        noted = False
         while True:
             for event in self.client.get_events(WORKERS):  # from before we subscribed
                 self._hear_worker(event)
@@ -257,13 +258,17 @@ def configured(folder: Path) -> AbstractContextManager[Any]:
 @contextmanager
 def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
     """Provide an engine on the workers of a Dask scheduler. Raises TcplabError without one."""
-    with (
-        _quiet(),
-        _event_loop() as loop,
-        _client(address, loop) as client,
-        _engine(client, lab, listener) as engine,
-    ):
-        yield engine
+    with _quiet(), _event_loop() as loop, _client(address, loop) as client:
+        engine = ClusterEngine(client, identity(lab), str(lab.choice), listener)
+        client.subscribe_topic(WORKERS, engine._hear_worker)
+        client.subscribe_topic(PROGRESS, lambda event: listener.running(**event[1]))
+        name = f"tcplab-{client.id}"
+        client.register_plugin(entrance(engine.identity, engine.kernel), name=name)
+        try:
+            yield engine
+        finally:
+            if client.status == "running":
+                client.unregister_worker_plugin(name)
 
 
 def _client(address: str, loop: IOLoop) -> Client:
@@ -314,21 +319,6 @@ def _quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-
-
-@contextmanager
-def _engine(client: Client, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
-    engine = ClusterEngine(client, identity(lab), str(lab.choice), listener)
-    client.subscribe_topic(WORKERS, engine._hear_worker)
-    client.subscribe_topic(PROGRESS, lambda event: listener.running(**event[1]))
-    name = f"tcplab-{client.id}"
-    plugin = entrance(engine.identity, engine.kernel)
-    client.register_plugin(plugin, name=name)
-    try:
-        yield engine
-    finally:
-        if client.status == "running":
-            client.unregister_worker_plugin(name)
 
 
 LOOPBACK = "127.0.0.1"

@@ -49,26 +49,18 @@ def add_ipv6(live: LiveNetwork) -> None:
     """Give every interface of hosts and routers its IPv6 address. Raises TcplabError."""
     for kind in ("host", "router"):
         for node in live.topology.named(kind):
-            _enable(live, node, kind == "router")
+            with network_namespace(live.pid(node)):
+                if kind == "router":
+                    set_sysctl(f"{_ALL}forwarding", "1")
+                for port in live.topology.ports_of[node]:
+                    for name, value in {**_QUIET, "disable_ipv6": "0"}.items():
+                        set_sysctl(f"net.ipv6.conf.{port.name}.{name}", value)
             set_ipv6(live, node)
     time.sleep(_SETTLES)
 
 
 def set_ipv6(live: LiveNetwork, node: str) -> None:
     """Set addresses, neighbours and routes, also those that a node still has."""
-    live.batch(node, ["ip", "-6"], _lines(live, node))
-
-
-def _enable(live: LiveNetwork, node: str, forwards: bool) -> None:
-    with network_namespace(live.pid(node)):
-        if forwards:
-            set_sysctl(f"{_ALL}forwarding", "1")
-        for port in live.topology.ports_of[node]:
-            for name, value in {**_QUIET, "disable_ipv6": "0"}.items():
-                set_sysctl(f"net.ipv6.conf.{port.name}.{name}", value)
-
-
-def _lines(live: LiveNetwork, node: str) -> list[str]:
     lines = []
     for interface in interfaces(live.topology):
         name = interface.port.name
@@ -80,11 +72,16 @@ def _lines(live: LiveNetwork, node: str) -> list[str]:
                 f"neighbour replace {ipv6_of(other)} lladdr {mac} dev {name} nud permanent"
                 for other, mac in neighbours(live.topology, interface)
             ]
-    return lines + [
-        f"route replace {ipv6_of(route.network.partition('/')[0])}/{IPV6_PREFIX}"
-        f" via {ipv6_of(route.gateway)} dev {route.interface}"
+    lines += [
+        f"route replace {_ipv6_network(route.network)} via {ipv6_of(route.gateway)}"
+        f" dev {route.interface}"
         for route in routes(live.topology, node)
     ]
+    live.batch(node, ["ip", "-6"], lines)
+
+
+def _ipv6_network(network: str) -> str:
+    return f"{ipv6_of(network.partition('/')[0])}/{IPV6_PREFIX}"
 
 
 _METRIC = 2000  # of the second interface; those of IPv6's routes are 1024
@@ -116,10 +113,6 @@ def add_spare_routes(live: LiveNetwork) -> None:
                 for route, way in spares
             ]
             live.batch(host, ["ip", option], lines)
-
-
-def _ipv6_network(network: str) -> str:
-    return f"{ipv6_of(network.partition('/')[0])}/{IPV6_PREFIX}"
 
 
 def set_carrier(live: LiveNetwork, interface: str, up: bool) -> None:
@@ -189,19 +182,17 @@ class Translations:
     def _rules(self, outer: Interface, host: str, public: str, block: str) -> Iterator[str]:
         address = address_of(self.live.topology, host)
         known = self.ports[outer.port.name]
+        preference = 1 + self.live.topology.named("host").index(host)
         rules = {
             "egress": f"match ip src {address}/32 action nat egress {address}/32 {public}",
             "ingress": f"match ip dst {public}/32{block} action nat ingress {public}/32 {address}",
         }
         for way, rule in rules.items():
-            place = f"dev {outer.port.name} {way} protocol ip pref {self._preference(host)}"
+            place = f"dev {outer.port.name} {way} protocol ip pref {preference}"
             if host in known:
                 yield f"filter del {place}"
             yield f"filter add {place} u32 {rule}"
         known.add(host)
-
-    def _preference(self, host: str) -> int:
-        return 1 + self.live.topology.named("host").index(host)
 
     def _tell_neighbours(self, outer: Interface, public: str) -> None:
         """Give the other nodes of the segment a permanent neighbour for the address."""

@@ -74,7 +74,7 @@ class LiveNetwork:
     _found: dict[tuple[str, str], str] = field(default_factory=dict)
     _windows: set[str] = field(default_factory=set)
     _own_settings: int = 0
-    _readers: dict[tuple[str, tuple[str, ...]], QdiscReader] = field(default_factory=dict)
+    _readers: dict[tuple[str, bool], QdiscReader] = field(default_factory=dict)
 
     def pid(self, node: str) -> int:
         """Return the process whose network namespace the node lives in."""
@@ -198,20 +198,14 @@ class LiveNetwork:
 
     def _qdisc_rows(self, node: str) -> list[dict[str, Any]]:
         channels = [port.channel for port in self.topology.ports if port.channel]
-        detailed = ["-d"] if any(channel.settings for channel in channels) else []
-        text = self._reader(node, ("-s", *detailed)).show()
         managed = {discipline(channel.discipline) for channel in channels}
-        others = {each.kind for each in managed if each.attributes}
-        if not others:
-            return shaping.qdisc_rows(text)
         with network_namespace(self.pid(node)):
-            return shaping.qdisc_rows(text, others)
-
-    def _reader(self, node: str, options: tuple[str, ...]) -> QdiscReader:
-        if (node, options) not in self._readers:
-            with network_namespace(self.pid(node)):
-                self._readers[node, options] = QdiscReader(options)
-        return self._readers[node, options]
+            is_detailed = any(channel.settings for channel in channels)
+            if (node, is_detailed) not in self._readers:
+                options = ("-s", "-d") if is_detailed else ("-s",)
+                self._readers[node, is_detailed] = QdiscReader(options)
+            text = self._readers[node, is_detailed].show()
+            return shaping.qdisc_rows(text, {each.kind for each in managed if each.attributes})
 
     def close(self) -> None:
         """End the programs that were asked for qdiscs."""

@@ -51,7 +51,9 @@ def perform(data: Any, job: JobContext) -> None:
     which. `capture` names a case's capture, or is empty.
     """
     folder = _unpacked(data["files"], job)
-    start = _confined(job) if data["confined"] else []
+    start = []
+    if data["confined"]:  # without the host's folders and most rights
+        start = ["unshare", "--mount", "sh", "-c", _CONFINE, str(job.delivery.parent)]
     _load_tunnel(job)
     for case in data["cases"]:
         job.enter(case["name"])
@@ -93,11 +95,6 @@ def _new_network() -> None:
     if _libc.unshare(_CLONE_NEWNET) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"unshare: {os.strerror(number)}")
-
-
-def _confined(job: JobContext) -> list[str]:
-    """Return the command that starts another one without the host's folders and most rights."""
-    return ["unshare", "--mount", "sh", "-c", _CONFINE, str(job.delivery.parent)]
 
 
 @contextmanager

@@ -50,7 +50,10 @@ def start_open_vswitch() -> None:
     time.sleep(max(0.0, _SETTLED - time.clock_gettime(time.CLOCK_BOOTTIME)))
     _RUN.mkdir(parents=True, exist_ok=True)
     database, control = _RUN / "conf.db", _RUN / "db.sock"
-    database.write_bytes(_record(_SCHEMA.read_text()) + _record(json.dumps(_configuration())))
+    # The row that `ovs-vsctl init` makes, with settings, as a transaction.
+    rests = [[name, str(_A_DAY)] for name in ("max-idle", "max-revalidator")]
+    row = {"Open_vSwitch": {_ROW: {"other_config": ["map", rests]}}}
+    database.write_bytes(_record(_SCHEMA.read_text()) + _record(json.dumps(row)))
     _start(_DAEMONS[0], str(database), f"--remote=punix:{control}")
     _start(_DAEMONS[1], f"unix:{control}")
 
@@ -59,12 +62,6 @@ def stop_open_vswitch() -> None:
     """Stop its daemons for good: they wake up at times that depend on the past."""
     for daemon in _DAEMONS:
         os.kill(int((_RUN / f"{daemon}.pid").read_text()), signal.SIGSTOP)
-
-
-def _configuration() -> dict[str, object]:
-    """Return the row that `ovs-vsctl init` makes, with settings, as a transaction."""
-    rests = [[name, str(_A_DAY)] for name in ("max-idle", "max-revalidator")]
-    return {"Open_vSwitch": {_ROW: {"other_config": ["map", rests]}}}
 
 
 def _record(content: str) -> bytes:
@@ -80,13 +77,8 @@ def _record(content: str) -> bytes:
 
 def _start(daemon: str, *arguments: str) -> None:
     """Start a daemon; it returns when it is ready to serve (ovs-vswitchd(8), --detach)."""
-    options = [
-        f"--pidfile={_RUN / daemon}.pid",
-        "--detach",
-        "--no-chdir",
-        f"--log-file={_RUN / daemon}.log",
-    ]
-    run([daemon, *arguments, *options])
+    files = [f"--pidfile={_RUN / daemon}.pid", f"--log-file={_RUN / daemon}.log"]
+    run([daemon, *arguments, "--detach", "--no-chdir", *files])
 
 
 _READY = 10.0  # seconds until a datagram crosses the network, which nothing delays yet

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.guest.job_entry import JobContext
-from testbed.guest.network import LiveNetwork, network
+from testbed.guest.network import network
 from testbed.guest.programs import Stop, in_background
 from topologies.data import from_data, to_data
 from topologies.errors import UsageError
@@ -108,15 +108,11 @@ def perform(data: Any, job: JobContext) -> None:
         job.enter("ready")
         with _terminal(Mailbox(job.delivery), *data["size"]):
             print(_help(topology), flush=True)
-            _command_line(live)
+            from mininet.cli import CLI  # which hosts of Python without Mininet lack
 
-
-def _command_line(live: LiveNetwork) -> None:
-    from mininet.cli import CLI
-
-    # Otherwise it keeps a history in root's home, where nothing of a run may stay.
-    CLI.readlineInited = True
-    CLI(live.mininet)
+            # Otherwise it keeps a history in root's home, where nothing of a run may stay.
+            CLI.readlineInited = True
+            CLI(live.mininet)
 
 
 def _help(topology: TopologySpec) -> str:
@@ -137,7 +133,11 @@ def _terminal(mailbox: Mailbox, rows: int, columns: int) -> Iterator[None]:
         os.dup2(theirs, number)
 
     def relay(stop: Stop) -> None:
-        while not (_passed_on(ours, mailbox, INTERVAL) == 0 and stop.wait(0)):
+        while True:
+            if select.select([ours], [], [], INTERVAL)[0]:
+                mailbox.print(os.read(ours, 1 << 16))
+            elif stop.wait(0):
+                return
             if keys := mailbox.typed():
                 os.write(ours, keys)
 
@@ -147,15 +147,6 @@ def _terminal(mailbox: Mailbox, rows: int, columns: int) -> Iterator[None]:
     finally:
         for number, descriptor in enumerate(saved):
             os.dup2(descriptor, number)
-
-
-def _passed_on(ours: int, mailbox: Mailbox, patience: float) -> int:
-    """Print what comes from the terminal within `patience` seconds; the number of its bytes."""
-    if not select.select([ours], [], [], patience)[0]:
-        return 0
-    text = os.read(ours, 1 << 16)
-    mailbox.print(text)
-    return len(text)
 
 
 MODULE = "testbed.guest.typed_shell"

@@ -56,7 +56,9 @@ class EventLoop:
     def run(self, until: Callable[[], bool], deadline: int | None) -> bool:
         """Let time go on until something holds; return whether it does at the deadline."""
         while not until():
-            now = self._act()
+            now = time.monotonic_ns()
+            while self._timers and self._timers[0][0] <= now:
+                heapq.heappop(self._timers)[2]()
             if deadline is not None and now >= deadline:
                 return until()
             self._arm(deadline)
@@ -67,13 +69,6 @@ class EventLoop:
         """Handle what there is now."""
         while self._handle(0):
             pass
-
-    def _act(self) -> int:
-        """Do what is due; return the time."""
-        now = time.monotonic_ns()
-        while self._timers and self._timers[0][0] <= now:
-            heapq.heappop(self._timers)[2]()
-        return now
 
     def _arm(self, deadline: int | None) -> None:
         moments = [moment for moment, _number, _action in self._timers[:1]]

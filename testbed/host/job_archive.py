@@ -205,20 +205,17 @@ def code_digest() -> str:
     return fingerprint_of(_code())
 
 
-def _travelling_files() -> tuple[Path, ...]:
-    return tuple(sorted(file for pattern in _CODE for file in CODE.glob(pattern)))
-
-
 def travelling_modules() -> list[str]:
-    """Their names in a guest."""
-    names = (file.relative_to(CODE).with_suffix("").parts for file in _travelling_files())
-    return [".".join(name).removesuffix(".__init__") for name in names]
+    """Return the names of the modules that travel."""
+    names = sorted(name.removesuffix(".py") for name in _code() if name != "__main__.py")
+    return [name.replace("/", ".").removesuffix(".__init__") for name in names]
 
 
 @cache
 def _code() -> dict[str, bytes]:
     """Read once: an edit of the code while a sweep goes on moves no packets of its points."""
-    return _contents(_travelling_files()) | {"__main__.py": _START.encode()}
+    files = sorted(file for pattern in _CODE for file in CODE.glob(pattern))
+    return _contents(files) | {"__main__.py": _START.encode()}
 
 
 @contextmanager

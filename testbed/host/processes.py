@@ -52,7 +52,10 @@ def taken_by(pid: int) -> ProcessUsage:
     total = ProcessUsage()
     for process in with_descendants(pid):
         with suppress(FileNotFoundError, ProcessLookupError):  # it ended between two looks
-            total += _of_process(process)
+            ticks = _read(process, "stat").rpartition(b")")[2].split()[11:15]
+            memory = dict(_MEMORY.findall(_read(process, "status")))
+            peak, private = (1024 * int(memory.get(name, 0)) for name in (b"VmHWM", b"RssAnon"))
+            total += ProcessUsage(sum(map(int, ticks)) / _TICKS, peak, private)
     return total
 
 
@@ -62,26 +65,19 @@ def with_descendants(pid: int) -> Iterator[int]:
     while waiting:
         process = waiting.pop()
         with suppress(FileNotFoundError, ProcessLookupError):
-            waiting += map(int, _told(process, f"task/{process}/children").split())
+            waiting += map(int, _read(process, f"task/{process}/children").split())
             yield process
 
 
 def command_line(pid: int) -> list[str]:
     """Return the words of a process's command line; none if it has ended."""
     try:
-        return _told(pid, "cmdline").decode(errors="replace").split("\0")
+        return _read(pid, "cmdline").decode(errors="replace").split("\0")
     except (FileNotFoundError, ProcessLookupError):
         return []
 
 
-def _of_process(pid: int) -> ProcessUsage:
-    ticks = _told(pid, "stat").rpartition(b")")[2].split()[11:15]
-    kilobytes = dict(_MEMORY.findall(_told(pid, "status")))
-    peak, private = (1024 * int(kilobytes.get(name, 0)) for name in (b"VmHWM", b"RssAnon"))
-    return ProcessUsage(sum(map(int, ticks)) / _TICKS, peak, private)
-
-
-def _told(pid: int, name: str) -> bytes:
+def _read(pid: int, name: str) -> bytes:
     """Read a file of /proc without buffers: this runs thousands of times a minute."""
     with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
         return file.read()
@@ -130,7 +126,10 @@ _NO_LIMIT = 2**40  # MiB
 @contextmanager
 def claimed_processor() -> Iterator[int]:
     """Provide the least busy processor that no other run has claimed, else the least busy."""
-    ordered = _least_busy_first()
+    before = _busy_ticks()
+    time.sleep(_LOOK)
+    after = _busy_ticks()
+    ordered = sorted(os.sched_getaffinity(0), key=lambda number: after[number] - before[number])
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
         yield next((number for number in ordered if _claims(claim, number)), ordered[0])
 
@@ -194,13 +193,6 @@ def _claims(claim: socket.socket, number: int) -> bool:
     except OSError:
         return False  # EADDRINUSE: another run has it
     return True
-
-
-def _least_busy_first() -> list[int]:
-    before = _busy_ticks()
-    time.sleep(_LOOK)
-    after = _busy_ticks()
-    return sorted(os.sched_getaffinity(0), key=lambda number: after[number] - before[number])
 
 
 def _busy_ticks() -> dict[int, int]:

@@ -106,7 +106,9 @@ _MEMORY = Path("/dev/shm")
 @contextmanager
 def scratch(in_memory: bool = False) -> Iterator[Path]:
     """Provide an empty folder that is gone afterwards, on the disk of $TMPDIR or `in_memory`."""
-    base = _base(_MEMORY if in_memory and os.access(_MEMORY, os.W_OK) else _disk())
+    base = _base(
+        _MEMORY if in_memory and os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+    )
     _remove_orphans(base)
     with gate(base / _GATE):
         place = Path(tempfile.mkdtemp(dir=base))
@@ -121,25 +123,18 @@ def scratch(in_memory: bool = False) -> Iterator[Path]:
 
 def remove_orphans() -> list[Path]:
     """Remove what killed processes of this user left; the folders that are gone."""
-    return [place for base in _all_bases() for place in _remove_orphans(base)]
-
-
-def _disk() -> Path:
-    return Path(tempfile.gettempdir())
+    return [place for base in _bases() for place in _remove_orphans(base)]
 
 
 def _name() -> str:
     return f"tcplab-{os.geteuid()}"
 
 
-def _bases(root: Path) -> list[Path]:
-    """Return this user's folders there, the usual one first."""
-    named = [root / _name(), *root.glob(f"{_name()}-*")]
+def _bases(*roots: Path) -> list[Path]:
+    """Return this user's folders there, or everywhere; of each root the usual one first."""
+    roots = roots or (Path(tempfile.gettempdir()), _MEMORY)
+    named = (base for root in roots for base in (root / _name(), *root.glob(f"{_name()}-*")))
     return [base for base in named if _is_ours(base)]
-
-
-def _all_bases() -> list[Path]:
-    return [base for root in (_disk(), _MEMORY) for base in _bases(root)]
 
 
 def _is_ours(base: Path) -> bool:
@@ -170,5 +165,5 @@ def _remove_orphans(base: Path) -> list[Path]:
 
 def orphans() -> list[Path]:
     """Return the folders of this user's killed processes, without removing them."""
-    places = [place for base in _all_bases() for place in base.iterdir()]
+    places = [place for base in _bases() for place in base.iterdir()]
     return [place for place in places if not is_held(place / LOCK)]

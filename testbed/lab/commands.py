@@ -220,33 +220,7 @@ def remove_kernel(name: str, report: BuildReport) -> list[BuiltKernel]:
     return named
 
 
-def export_lab(file: Path, report: BuildReport | None = None) -> Lab:
-    """Write the ready lab into one file for another machine."""
-    made = ready.lab(report)
-    sandbox = tools_recipe()
-    export([*ready.parts(), *([sandbox] if sandbox.place.exists() else [])], file)
-    return made
-
-
-def import_lab(file: Path, report: BuildReport | None = None) -> Lab:
-    """Take the lab from an export or a release. Raises TcplabError if it is not whole."""
-    report = report or BuildReport()
-    import_(ready.parts(), file, report, [tools_recipe(), ready.modules_part()])
-    return ready.lab(report)
-
-
-class _LabCommands(click.Group):
-    """Commands whose errors become one message and an exit status, in any program."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except TcplabError as error:
-            click.echo(f"Error: {error}", err=True)
-            sys.exit(error.exit_code)
-
-
-@click.group("image", cls=_LabCommands)
+@click.group("image")
 def commands() -> None:
     """The lab kernel and the guest's image."""
 
@@ -271,7 +245,9 @@ def build_command(source: Path | None, rebuild: bool) -> None:
 def export_command(file: Path) -> None:
     """Write kernel and image into one FILE for another machine."""
     with shown(sys.stderr) as report:
-        _show(export_lab(file, report))
+        made, sandbox = ready.lab(report), tools_recipe()
+        export([*ready.parts(), *([sandbox] if sandbox.place.exists() else [])], file)
+    _show(made)
 
 
 @commands.command("import")
@@ -279,7 +255,8 @@ def export_command(file: Path) -> None:
 def import_command(file: Path) -> None:
     """Take kernel and image from a FILE: a release, or what `export` wrote."""
     with shown(sys.stderr) as report:
-        _show(import_lab(file, report))
+        import_(ready.parts(), file, report, [tools_recipe(), ready.modules_part()])
+        _show(ready.lab(report))
 
 
 @commands.command("show")

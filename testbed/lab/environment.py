@@ -186,15 +186,11 @@ def link_checkout(environment: Environment) -> None:
     about.mkdir()
     metadata = f"Metadata-Version: 2.1\nName: tcplab\nVersion: {VERSION}\n"
     (about / "METADATA").write_text(metadata)
-    (about / "entry_points.txt").write_text(_entry_points())
-
-
-def _entry_points() -> str:
     groups = tomllib.loads((CODE / "pyproject.toml").read_text())["project"]["entry-points"]
     lines = []
     for group, entries in groups.items():
         lines += [f"[{group}]", *(f"{name} = {place}" for name, place in entries.items())]
-    return "\n".join(lines) + "\n"
+    (about / "entry_points.txt").write_text("\n".join(lines) + "\n")
 
 
 def run(command: Sequence[str | Path]) -> None:

@@ -66,7 +66,7 @@ def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> 
         workshop.run("Unpacking the kernel's headers", command, source=tree, bare=True)
         return ["make", "ARCH=um", "-C", "tree", *kernel_version(lab.choice.series).make]
 
-    return _made(module, _recipe(module, digest, prepare), report)
+    return _built(module, digest, prepare, report)
 
 
 def built_for_this_kernel(module: KernelModule, report: BuildReport | None = None) -> BuiltModule:
@@ -79,7 +79,7 @@ def built_for_this_kernel(module: KernelModule, report: BuildReport | None = Non
             f"sudo apt-get install linux-headers-{release}, or use --testbed virtual.",
         )
     make = ["make", "-C", str(headers)]
-    return _made(module, _recipe(module, f"this {release}", lambda _workshop: make), report)
+    return _built(module, f"this {release}", lambda _workshop: make, report)
 
 
 def build_all(modules: Iterable[KernelModule], lab: Lab) -> list[BuiltModule]:
@@ -92,20 +92,18 @@ def attached(modules: Iterable[BuiltModule]) -> dict[str, bytes]:
     return {f"{built.module.name}.ko": built.content for built in modules}
 
 
-def _recipe(module: KernelModule, kernel: str, prepare: Prepare) -> Recipe:
+def _built(
+    module: KernelModule, kernel: str, prepare: Prepare, report: BuildReport | None
+) -> BuiltModule:
     install_missing(MODULE_TOOLS)
-    variant = f"{module.name} {module.digest} {kernel} {compiler()}"
-    return Recipe(
+    recipe = Recipe(
         "module",
         (),
         (LOADED, WITH_LINES),
         lambda work: _build(work, module, prepare),
-        variant,
+        f"{module.name} {module.digest} {kernel} {compiler()}",
         (LIMITS, _KBUILD, FIXED, _STRIP),
     )
-
-
-def _made(module: KernelModule, recipe: Recipe, report: BuildReport | None) -> BuiltModule:
     entry = cache.ready(recipe, report or BuildReport())
     content = (entry.folder / LOADED).read_bytes()
     digest, warnings = entry.files[LOADED], str(entry.facts["warnings"])
@@ -124,7 +122,10 @@ def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
         output = workshop.run(f"Building {module.name}", command, environment=FIXED, bare=True)
     except CommandError as error:
         raise TcplabError(_complaint(module, error), "Correct it and build it again.") from None
-    _keep_regular(workshop, module)
+    product = workshop.folder / "module" / f"{module.name}.ko"
+    if product.is_symlink() or not product.is_file():
+        raise TcplabError(f"{product.name} was not made.", f"The log is {workshop.log}.")
+    os.replace(product, workshop.folder / WITH_LINES)
     strip = [*LIMITS, *_STRIP, LOADED, WITH_LINES]
     workshop.run(f"Stripping {module.name}", strip, bare=True)
     _forget_old()
@@ -144,13 +145,6 @@ def _essence(output: str) -> str:
     """Return the lines of the compiler and of modpost, without those of make."""
     lines = (line.replace(f"{FOLDER}/module/", "") for line in output.splitlines())
     return "\n".join(line for line in lines if line.strip() and not _NOISE.match(line))
-
-
-def _keep_regular(workshop: Workshop, module: KernelModule) -> None:
-    product = workshop.folder / "module" / f"{module.name}.ko"
-    if product.is_symlink() or not product.is_file():
-        raise TcplabError(f"{product.name} was not made.", f"The log is {workshop.log}.")
-    os.replace(product, workshop.folder / WITH_LINES)
 
 
 def _forget_old() -> None:

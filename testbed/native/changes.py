@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Literal
@@ -73,15 +73,15 @@ class Journal:
     def note(self, change: Change) -> None:
         """Add a change, or what is known of it now; on the disk before this returns."""
         self._append("change", change)
-        self.changes = [noted for noted in self.changes if not noted.is_of(change)] + [change]
+        self.changes.append(change)
 
     def forget(self, change: Change) -> None:
         """Take a change out: it was undone, or was never made."""
         self._append("undone", change)
-        self.changes = [noted for noted in self.changes if not noted.is_of(change)]
 
     def _append(self, event: str, change: Change) -> None:
         """Append a line: after a kill, all lines before the last one are whole."""
+        self.changes = [noted for noted in self.changes if not noted.is_of(change)]
         self.file.write(json.dumps({event: asdict(change)}) + "\n")
         self.file.flush()
         os.fsync(self.file.fileno())
@@ -120,11 +120,9 @@ def _put_away(journal: Journal) -> None:
             FOLDER.rmdir()
 
 
-@contextmanager
-def gate() -> Iterator[None]:
-    """Hold a lock, on /run, behind which changes are made, undone or counted."""
-    with scratch.gate(FOLDER.parent):
-        yield
+def gate() -> AbstractContextManager[None]:
+    """Return a lock, on /run, behind which changes are made, undone or counted."""
+    return scratch.gate(FOLDER.parent)
 
 
 def others_made(change: Change, mine: Journal) -> bool:

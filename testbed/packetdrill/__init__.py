@@ -18,7 +18,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -192,18 +191,17 @@ def _rows(out: Path, cases: list[_Numbered]) -> list[dict[str, Any]]:
         lines = untrusted.text(out, OUTCOMES, _MOST_OUTCOMES).splitlines()
     except (FileNotFoundError, untrusted.StrangeFile):
         return []
-    rows = (_row(line, case) for line, (_, case) in zip(lines, cases, strict=False))
-    return list(takewhile(bool, rows))
-
-
-def _row(line: str, case: ScriptCase) -> dict[str, Any]:
-    """Return the outcome of a case as the guest wrote it, empty if the line is something else."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    is_whole = isinstance(row, dict) and row.get("name") == case.name
-    return row if is_whole and isinstance(row.get("seconds"), float) else {}
+    rows = []
+    for line, (_, case) in zip(lines, cases, strict=False):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            break
+        is_whole = isinstance(row, dict) and row.get("name") == case.name
+        if not is_whole or not isinstance(row.get("seconds"), float):
+            break
+        rows.append(row)
+    return rows
 
 
 def _outcome(case: ScriptCase, row: Mapping[str, Any]) -> ScriptOutcome:

@@ -149,7 +149,9 @@ def failure_of(output: str, script: str, status: int) -> ScriptFailure:
     """Return the failure of a script at the end of packetdrill's output; `status` is not 0."""
     text = plain(output)
     if status < 0:
-        return ScriptFailure(None, f"packetdrill was ended by {_signal(-status)}: {_last(text)}")
+        known = {int(each): each.name for each in signal.Signals}
+        name = known.get(-status, f"signal {-status}")
+        return ScriptFailure(None, f"packetdrill was ended by {name}: {_last(text)}")
     places = re.compile(_PLACE.format(script=re.escape(script)), re.MULTILINE)
     said = [match for match in places.finditer(text) if not match["what"].startswith(_WARNING)]
     if not said:
@@ -208,10 +210,3 @@ def _lines(text: str) -> list[str]:
 
 def _last(text: str) -> str:
     return "\n".join(_lines(text)[-_SHOWN:]) or "no output"
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

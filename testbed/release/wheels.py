@@ -92,14 +92,13 @@ _PYTHON = {"python_version": "3.11", "python_full_version": "3.11.2"}
 
 def bill() -> str:
     """Return the bill as JSON."""
-    parts = [*_kernel(), *_debian(), *_python(), *_crates()]
     whole = _part("application", "tcplab", VERSION, f"pkg:pypi/tcplab@{VERSION}")
     content = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
         "version": 1,
         "metadata": {"component": whole},
-        "components": parts,
+        "components": list(_components()),
     }
     return json.dumps(content, indent=1, sort_keys=True) + "\n"
 
@@ -110,18 +109,21 @@ def _part(kind: str, name: str, version: str, purl: str, sha256: str = "") -> di
     return named | hashes
 
 
-def _kernel() -> Iterator[dict[str, Any]]:
+def _components() -> Iterator[dict[str, Any]]:
+    """Yield kernel, packages of Debian, Python's libraries and the engine's crates."""
     kernel = kernel_version(DEFAULT)
     purl = f"pkg:generic/linux@{kernel.version}?download_url={quote(kernel.url, safe='')}"
     part = _part("operating-system", "linux", kernel.version, purl, kernel.sha256)
     yield part | {"licenses": [{"license": {"id": "GPL-2.0-only"}}]}
-
-
-def _debian() -> Iterator[dict[str, Any]]:
     for package in packages().values():
         version = quote(package.version, safe="")
         purl = f"pkg:deb/debian/{quote(package.name, safe='')}@{version}?arch=amd64"
         yield _part("library", package.name, package.version, purl, package.sha256)
+    yield from _python()
+    for crate in tomllib.loads((CORE / "Cargo.lock").read_text())["package"]:
+        if checksum := crate.get("checksum"):
+            purl = f"pkg:cargo/{crate['name']}@{crate['version']}"
+            yield _part("library", crate["name"], crate["version"], purl, checksum)
 
 
 def _python() -> Iterator[dict[str, Any]]:
@@ -133,14 +135,6 @@ def _python() -> Iterator[dict[str, Any]]:
         if not wanted.marker or wanted.marker.evaluate(_PYTHON):
             version = str(wanted.specifier).removeprefix("==")
             yield _part("library", wanted.name, version, f"pkg:pypi/{wanted.name}@{version}")
-
-
-def _crates() -> Iterator[dict[str, Any]]:
-    locked = tomllib.loads((CORE / "Cargo.lock").read_text())["package"]
-    for crate in locked:
-        if checksum := crate.get("checksum"):
-            purl = f"pkg:cargo/{crate['name']}@{crate['version']}"
-            yield _part("library", crate["name"], crate["version"], purl, checksum)
 
 
 LARGEST = 100_000_000

@@ -112,21 +112,18 @@ class GuestLine:
         content = bytearray()
         while len(content) < count:
             if is_ready(self.ours.fileno(), _LOOK):
-                content += self._piece(count - len(content))
+                try:
+                    piece = self.ours.recv(count - len(content))
+                except OSError as error:
+                    raise LineClosed from error
+                if not piece:
+                    raise LineClosed
+                content += piece
                 continue
             look()
             if time.monotonic() > deadline:
                 raise LineSilent
         return bytes(content)
-
-    def _piece(self, most: int) -> bytes:
-        try:
-            piece = self.ours.recv(most)
-        except OSError as error:
-            raise LineClosed from error
-        if not piece:
-            raise LineClosed
-        return piece
 
 
 @contextmanager

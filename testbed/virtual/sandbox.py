@@ -141,8 +141,10 @@ class Bubblewrap(Sandbox):
         if self.user:  # root's privileges, for changing user
             identity = "--cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID"
         namespaces = [*ends, *spaces.split(), *identity.split()]
-        variables = ["--clearenv", *_pairs("--setenv", VARIABLES), "--chdir", "/"]
-        files = [*self._files(), *variables]
+        files = [*self._files(), "--clearenv"]
+        for name, value in VARIABLES.items():
+            files += ["--setenv", name, value]
+        files += ["--chdir", "/"]
         return [*bubblewrap_command(), *namespaces, *files, "--", "/confine", *self._limits()]
 
     def _files(self) -> list[str]:
@@ -175,10 +177,6 @@ class Bubblewrap(Sandbox):
             options += ["--ro-bind", str(folder), place]
             made.add(PurePath(place))
         return options
-
-
-def _pairs(option: str, values: Mapping[str, str]) -> list[str]:
-    return [word for name, value in values.items() for word in (option, name, value)]
 
 
 _FOLDERS = ("lab/dev", "lab/image", "lab/out", "dev/shm", "proc", "tmp")

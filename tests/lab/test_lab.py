@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from experiments.cli.commands import ClearGroup
 from testbed.lab import commands
 from testbed.lab import ready as lab_module
 
@@ -24,7 +25,9 @@ def kitchen(oven: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def command(*arguments: str) -> Result:
-    return CliRunner().invoke(commands.commands, arguments)
+    return CliRunner().invoke(
+        ClearGroup(commands={"image": commands.commands}), ["image", *arguments]
+    )
 
 
 def test_a_lab_names_its_files_and_digests(kitchen: None) -> None:

@@ -98,7 +98,8 @@ class Choice:
     def parsed(self, text: str) -> str:
         """Return the value. Raises UsageError."""
         if text not in (values := [value for value, *_ in self.choices]):
-            raise UsageError(f"{self.name} cannot be '{text[:40]}'.", f"Choose {_listed(values)}.")
+            listed = " or ".join(filter(None, (", ".join(values[:-1]), values[-1])))
+            raise UsageError(f"{self.name} cannot be '{text[:40]}'.", f"Choose {listed}.")
         return text
 
     def words(self, text: str) -> str:
@@ -113,11 +114,6 @@ class Choice:
 
     def agrees(self, asked: str, found: str) -> bool:
         return asked == found
-
-
-def _listed(words: Iterable[str]) -> str:
-    *some, last = words
-    return f"{', '.join(some)} or {last}" if some else last
 
 
 def flag(name: str, meaning: str, off: str | None = None, key: str = "", needs: str = "") -> Choice:
@@ -164,6 +160,8 @@ class Discipline:
     """Each flow gets its turn."""
     in_bytes = False
     """tc limits the queue in bytes of full frames."""
+    usual = ""
+    """tc's words for parameters that are not given."""
     excess, excess_reason = 0, ""
     """Packets beyond the limit that the kernel lets wait, and why."""
     early_drops: tuple[str, ...] = ()
@@ -196,7 +194,8 @@ class Discipline:
 
         Those of the parameters follow: tc takes the last value of each.
         """
-        return self._with(f"limit {queue}", given)
+        limit = queue * frame if self.in_bytes else queue
+        return self._with(f"limit {limit}{self.usual}", given)
 
     def _with(self, words: str, given: Settings) -> str:
         return " ".join((words, *(self.parameter(name).words(value) for name, value in given)))
@@ -225,7 +224,7 @@ class Discipline:
 
     def packets(self, options: Mapping[str, Any], frame: int) -> int:
         """Return the limit in packets that tc reads back."""
-        return int(options.get("limit", 0))
+        return int(options.get("limit", 0)) // (frame if self.in_bytes else 1)
 
 
 class Fifo(Discipline):
@@ -241,9 +240,3 @@ class Bfifo(Discipline):
 
     name, title = "bfifo", "bfifo: first in, first out, by bytes"
     in_bytes = True
-
-    def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
-        return self._with(f"limit {queue * frame}", given)
-
-    def packets(self, options: Mapping[str, Any], frame: int) -> int:
-        return int(options.get("limit", 0)) // frame

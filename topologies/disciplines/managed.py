@@ -32,9 +32,7 @@ class Codel(Discipline):
     since, early_drops = "3.5", ("drops", "drop_overlimit")
     marks = ("ecn_mark", "ce_mark")
     parameters = (TARGET, INTERVAL, ECN, CE_THRESHOLD)
-
-    def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
-        return self._with(f"limit {queue} ecn", given)
+    usual = " ecn"
 
 
 class FqCodel(Discipline):
@@ -70,9 +68,7 @@ class Pie(Discipline):
             off="no_dq_rate_estimator",
         ),
     )
-
-    def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
-        return self._with(f"limit {queue} ecn", given)
+    usual = " ecn"
 
 
 class FqPie(Discipline):
@@ -91,9 +87,7 @@ class FqPie(Discipline):
             scale=1e8,
         ),
     )
-
-    def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
-        return self._with(f"limit {queue} ecn", given)
+    usual = " ecn"
 
 
 def _numbered(name: str, meaning: str, *values: tuple[str, int]) -> Choice:

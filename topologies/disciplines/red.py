@@ -74,9 +74,6 @@ class Red(Discipline):
         words = f"limit {size} {_average(low, high, frame)} bandwidth {rate}bit"
         return self._with(words, chosen.items()).strip()
 
-    def packets(self, options: Mapping[str, Any], frame: int) -> int:
-        return int(options.get("limit", 0)) // frame
-
 
 class Gred(Red):
     """Generic RED with one virtual queue, in which all packets are."""

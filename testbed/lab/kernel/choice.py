@@ -137,7 +137,12 @@ def own_source(text: str) -> OwnSource:
     folder, at, revision = text.rpartition("@")
     clone = Path(folder).expanduser()
     if at and clone.is_dir():
-        return OwnRevision(clone, _commit(clone, revision))
+        try:  # the commit that the revision is now; a branch may go on meanwhile
+            commit = git(clone, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
+        except CommandError as error:
+            problem = f"{clone} has no revision '{revision[:60]}'."
+            raise UsageError(problem, "See `git log` and `git branch --all`.") from error
+        return OwnRevision(clone, commit)
     raise UsageError(
         f"{text[:200]} is no kernel source.",
         "Name a linux-VERSION.tar.xz, a folder with a kernel's Makefile, or FOLDER@REVISION.",
@@ -153,15 +158,6 @@ def version_in(makefile: str) -> str:
             "Name a linux-VERSION.tar.xz, a tree, or a revision of a git clone.",
         )
     return ".".join(values.get(name, "0") for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
-
-
-def _commit(clone: Path, revision: str) -> str:
-    """Return the commit that the revision is now; a branch may go on meanwhile."""
-    try:
-        return git(clone, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
-    except CommandError as error:
-        problem = f"{clone} has no revision '{revision[:60]}'."
-        raise UsageError(problem, "See `git log` and `git branch --all`.") from error
 
 
 def git(clone: Path, *words: str) -> str:

@@ -141,15 +141,10 @@ def unpacked(workshop: Workshop, package: Path) -> str:
     """Take the tarball out of a linux-source package; return the package's file name."""
     tarball = f"./usr/src/{package.name.split('_')[0]}.tar.xz"
     extract = f'dpkg-deb --fsys-tarfile "$0" | tar -xO "$1" > {TARBALL}'
-    command = ["bash", "-o", "pipefail", "-c", extract, _inside(workshop, package), tarball]
+    command = ["bash", "-o", "pipefail", "-c", extract, f"{FOLDER}/{package.name}", tarball]
     workshop.run(f"Unpacking {package.name}", command)
     package.unlink()
     return unquote(package.name)
-
-
-def _inside(workshop: Workshop, file: Path) -> str:
-    """Return the path of a file of the workshop as its commands see it."""
-    return f"{FOLDER}/{file.relative_to(workshop.folder)}"
 
 
 def from_kernel_org(workshop: Workshop, kernel: KernelVersion) -> str:
