@@ -155,7 +155,6 @@ _SEAL = ("--unshare-all", "--die-with-parent", "--clearenv")
 
 
 def _machine() -> list[str]:
-    """Return the arguments for a command that sees this machine."""
     places = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     for program in (os.path.realpath(f"/usr/bin/{name}") for name in _UNSEEN):
         places += ["--ro-bind", "/dev/null", program] if os.path.isfile(program) else []

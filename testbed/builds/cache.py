@@ -128,7 +128,6 @@ class Recipe:
 
     @property
     def log(self) -> Path:
-        """The output of its last build."""
         return folder() / f"{self.entry}.log"
 
     @property

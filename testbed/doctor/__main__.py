@@ -74,7 +74,6 @@ CHECKS: tuple[Check, ...] = (
 
 
 def examine(machine: ExaminedMachine, questions: Iterable[Check] = CHECKS) -> list[Finding]:
-    """Return the findings of all checks."""
     findings: list[Finding] = []
     for answer in (check(machine) for check in questions):
         findings += [answer] if isinstance(answer, Finding) else answer

@@ -144,7 +144,6 @@ class DrivenNetwork:
             message = self._message(self._answer(order))
 
     def kill_all(self) -> None:
-        """Kill all programs that still run."""
         for program in self._programs:
             program.kill()
 
@@ -214,7 +213,6 @@ class DrivenNetwork:
     def _do_link(
         self, ports: list[str], values: dict[str, Any], at: int, lasts: int | None
     ) -> None:
-        """Change values of the channels of these ports."""
         fresh = {
             name: from_data(Channel, {**to_data(self._channels[name]), **values}, name)
             for name in ports
@@ -226,7 +224,6 @@ class DrivenNetwork:
             self._later(at, lambda: self._set(fresh), lasts, lambda: self._set(before))
 
     def _do_carrier(self, interface: str, up: bool, at: int, lasts: int | None) -> None:
-        """Plug a cable in, or pull it."""
         change = partial(set_carrier, self._live, interface)
         self._later(at, lambda: change(up), lasts, lambda: change(not up))
 

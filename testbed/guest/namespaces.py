@@ -133,7 +133,6 @@ _ALLOWED = _DEFAULT.with_name("tcp_allowed_congestion_control")
 
 
 def available_algorithms() -> list[str]:
-    """Return the algorithms that the kernel has now."""
     return _DEFAULT.with_name("tcp_available_congestion_control").read_text().split()
 
 

@@ -40,5 +40,4 @@ class QdiscReader:
         return text
 
     def close(self) -> None:
-        """End it."""
         self._tc.communicate()

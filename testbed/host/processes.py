@@ -146,7 +146,6 @@ def on_processor(number: int | None) -> Iterator[None]:
 
 
 def allowed_processors() -> int:
-    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 

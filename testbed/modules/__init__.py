@@ -83,7 +83,6 @@ def built_for_this_kernel(module: KernelModule, report: BuildReport | None = Non
 
 
 def build_all(modules: Iterable[KernelModule], lab: Lab) -> list[BuiltModule]:
-    """Return every module for the lab kernel."""
     return [built(module, lab) for module in modules]
 
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from testbed.guest.netlink import attribute
 from testbed.host.job_archive import job_archive, job_file
 from testbed.host.packages import NATIVE, install_command, install_missing, of_tools, present
 from testbed.host.supervise import CONSOLE, FollowedJob, Limits, Progress, Usage, started, usage_of
@@ -98,10 +99,8 @@ def obstacles() -> list[TcplabError]:
 
 def _has_open_vswitch() -> bool:
     """Ask generic netlink (genl-ctrl) for the family, so that the kernel loads its module."""
-    name = b"ovs_datapath\0"
-    attribute = struct.pack("=HH", 4 + len(name), 2) + name
-    attribute += b"\0" * (-len(attribute) % 4)
-    body = struct.pack("=BBH", 3, 1, 0) + attribute  # CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME
+    # CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME
+    body = struct.pack("=BBH", 3, 1, 0) + attribute(2, b"ovs_datapath\0")
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as control:  # NETLINK_GENERIC
         control.send(struct.pack("=IHHII", 16 + len(body), 16, 1, 1, 0) + body)
         kind = struct.unpack_from("=IH", control.recv(4096))[1]

@@ -53,7 +53,6 @@ class ScriptCase:
 
     @property
     def name(self) -> str:
-        """Its name in tables."""
         return f"{self.script.name} {self.variant}".strip()
 
 

@@ -91,7 +91,6 @@ _PYTHON = {"python_version": "3.11", "python_full_version": "3.11.2"}
 
 
 def bill() -> str:
-    """Return the bill as JSON."""
     whole = _part("application", "tcplab", VERSION, f"pkg:pypi/tcplab@{VERSION}")
     content = {
         "bomFormat": "CycloneDX",

@@ -128,7 +128,6 @@ class GuestLine:
 
 @contextmanager
 def guest_line() -> Iterator[GuestLine]:
-    """Provide the two ends of a line."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.settimeout(_PATIENCE)
@@ -249,35 +248,36 @@ class RunningGuest:
 
     def follow(self, progress: Progress) -> JobEnd:
         """Follow it to its end. Raises TcplabError beyond its limits."""
-        job = FollowedJob(self.process, self.bounds.out, self.bounds.limits)
-        try:
+        with self._job() as job:
             for taken in job.looks():
                 progress(job.phase, job.elapsed)
                 self.bounds.check(taken)
+        progress(job.phase, job.elapsed)
+        return job.end()
+
+    @contextmanager
+    def _job(self) -> Iterator[FollowedJob]:
+        try:
+            yield FollowedJob(self.process, self.bounds.out, self.bounds.limits)
         except WallLimit:
             self.processes.stop_kernel()  # its last words say where it was
             raise
-        progress(job.phase, job.elapsed)
-        return job.end()
 
     def carry(self, order: Any, progress: Progress) -> JobEnd:
         """Order something, and follow it until it is done. Raises TcplabError as `follow`."""
         assert self.line
-        job = FollowedJob(self.process, self.bounds.out, self.bounds.limits)
         before = taken_by(self.process.pid).cpu
         self.order(order)
+        with self._job() as job:
 
-        def look() -> None:
-            self.bounds.check(job.look())
-            progress(job.phase, job.elapsed)
+            def look() -> None:
+                self.bounds.check(job.look())
+                progress(job.phase, job.elapsed)
 
-        try:
-            self.line.receive(math.inf, look)
-        except LineClosed:
-            self.ended()
-        except WallLimit:
-            self.processes.stop_kernel()
-            raise
+            try:
+                self.line.receive(math.inf, look)
+            except LineClosed:
+                self.ended()
         look()
         return job.end(before)
 

@@ -255,7 +255,6 @@ class GuestKeeper:
             stack.close()
 
     def end(self) -> None:
-        """End the guests of all threads."""
         with ExitStack() as all_of_them:
             for stack in self._all:
                 all_of_them.push(stack)

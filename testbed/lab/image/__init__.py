@@ -73,7 +73,6 @@ SQUASHED = ("root", IMAGE, *_OPTIONS.split())
 
 
 def image_recipe() -> Recipe:
-    """Return the recipe for the image and the list of the packages in it."""
     files = (LOCK, HERE / "patient.c", TOOLS_LOCK)
     made = (sorted(LINKS.items()), sorted(TEXTS.items()), ACCOUNTS, COMPILE_PYTHON)
     steps = (LEFT_OUT, MERGED, *made, COMPILE, SQUASHED)

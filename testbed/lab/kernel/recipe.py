@@ -320,10 +320,10 @@ def configure(build: KernelBuild) -> str:
 def compile_kernel(build: KernelBuild) -> None:
     """Compile and strip. Raises TcplabError with the compiler's first error."""
     workshop, cores = build.workshop, len(os.sched_getaffinity(0))
-    start, steps = lines(workshop.log), build.kernel.steps
+    start, steps = workshop.log.read_bytes().count(b"\n"), build.kernel.steps
 
     def share() -> float:
-        return min(0.99, (lines(workshop.log) - start) / steps)
+        return min(0.99, (workshop.log.read_bytes().count(b"\n") - start) / steps)
 
     text = f"Building the lab kernel ({cores} cores)"
     command = [*build.make, f"-j{cores}", "linux"]
@@ -358,8 +358,3 @@ def _kept_objects(workshop: Workshop) -> Iterator[None]:
 def kept_objects() -> Path:
     """Return the place of the objects of users' kernels, of which the next build compiles fewer."""
     return cache.folder() / "ccache"
-
-
-def lines(file: Path) -> int:
-    """Count the lines of a file."""
-    return file.read_bytes().count(b"\n")

@@ -65,7 +65,6 @@ def pinned_commit() -> PinnedCommit:
 
 
 def packetdrill_recipe() -> Recipe:
-    """Return the recipe for the program PACKETDRILL."""
     files = (HERE / "source.toml", HERE / "clock.c")
     return Recipe(PACKETDRILL, files, (PACKETDRILL,), _build, steps=(_MAKE, _WHOLE))
 

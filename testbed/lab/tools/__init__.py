@@ -37,7 +37,6 @@ _FOLDERS = {file.rpartition("/")[0] for file in FILES}
 
 
 def tools_recipe() -> Recipe:
-    """Return the recipe for the programs, the loader and the libraries."""
     outputs = tuple(Path(file).name for file in FILES)
     return Recipe("tools", (LOCK,), outputs, build_tools, steps=FILES)
 
