@@ -33,8 +33,7 @@ from testbed.guest.namespaces import (
     set_sysctl,
 )
 from testbed.guest.netlink import InterfaceSetting, set_mtu, set_offloads
-from testbed.guest.programs import run
-from testbed.guest.qdisc_reader import QdiscReader
+from testbed.guest.programs import QdiscReader, run
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.disciplines import discipline
 from topologies.errors import TcplabError

@@ -1,4 +1,4 @@
-"""Programs and threads that a `with` block starts, waits for and ends."""
+"""Programs and threads that a `with` block starts, waits for and ends; a tc(8) that is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -148,3 +148,38 @@ def in_background(name: str, work: Callable[[Stop], None]) -> Iterator[None]:
         stop.close()
     if failures:
         raise failures[0]
+
+
+_END = "]\n"  # of a list that tc prints as JSON
+
+
+class QdiscReader:
+    """A tc of the calling thread's network namespace, with options. Raises TcplabError."""
+
+    def __init__(self, options: Sequence[str]) -> None:
+        self._command = ["tc", *options, "-j", "-batch", "-"]
+        pipe = subprocess.PIPE
+        try:
+            self._tc = subprocess.Popen(
+                self._command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True
+            )
+        except OSError as error:
+            if not is_absent(error):
+                raise
+            raise not_installed("tc") from None
+
+    def show(self) -> str:
+        """Return what `tc qdisc show` prints. Raises CommandError."""
+        asked, answers = self._tc.stdin, self._tc.stdout
+        assert asked and answers
+        asked.write("qdisc show\n")
+        asked.flush()
+        text = ""
+        while not text.endswith(_END):
+            if not (line := answers.readline()):
+                raise CommandError(" ".join(self._command), self._tc.wait(), text)
+            text += line
+        return text
+
+    def close(self) -> None:
+        self._tc.communicate()
