@@ -27,7 +27,7 @@ from experiments.run.seed import carry_seed, judge, limits_for, needed_mib
 from experiments.run.session import lab_on
 from experiments.spec import ExperimentSpec
 from testbed.builds import cache
-from testbed.engine.tasks import Listener, Task, local_engine
+from testbed.engine import Listener, Task, local_engine
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.processes import guests_at_once
 from testbed.host.scratch import scratch

@@ -25,7 +25,7 @@ from experiments.run.report import require_good_network
 from experiments.run.request import RunOptions, RunRequest, choose
 from experiments.run.session import run
 from experiments.study.catalogue import Experiment, catalogue, find
-from testbed.engine.tasks import Listener
+from testbed.engine import Listener
 from topologies.data import to_data
 
 

@@ -31,7 +31,7 @@ from experiments.run.session import ready_lab
 from experiments.run.store import require_writable
 from experiments.spec import DEFAULT_KERNEL
 from experiments.study.grid import settings_from
-from testbed.engine.tasks import require_cluster_extra
+from testbed.engine import require_cluster_extra
 from testbed.host.processes import guests_at_once
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import lab_if_ready

@@ -27,7 +27,7 @@ from experiments.run.store import RunFolder, hand_over, new_run, require_writabl
 from experiments.spec import DEFAULT_KERNEL
 from experiments.study.catalogue import find
 from testbed.builds import shown
-from testbed.engine.tasks import Listener, Task, local_engine
+from testbed.engine import Listener, Task, local_engine
 from testbed.host.job_archive import code_digest
 from testbed.host.supervise import Limits, Progress, Usage
 from testbed.lab.kernel.choice import chosen

@@ -20,7 +20,7 @@ from experiments.run.request import RunRequest
 from experiments.run.seed import limits_for
 from experiments.run.session import carried
 from experiments.spec import ExperimentSpec
-from testbed.engine.tasks import Listener
+from testbed.engine import Listener
 from testbed.host.job_archive import code_digest
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab

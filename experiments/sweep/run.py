@@ -49,8 +49,8 @@ from experiments.sweep.point import (
 )
 from experiments.sweep.results import EndedPoints, write_results
 from experiments.sweep.store import PointStore, results
+from testbed.engine import Done, Engine, Listener, Task, local_engine, require_cluster_extra
 from testbed.engine.certificates import require_tls
-from testbed.engine.tasks import Done, Engine, Listener, Task, local_engine, require_cluster_extra
 from testbed.host.processes import guests_at_once
 from testbed.lab.ready import Lab, lab_for
 

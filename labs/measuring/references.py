@@ -39,7 +39,7 @@ from labs.definition.spec import LabSpec, ProgramTest, Question, ScoreTerm
 from labs.definition.written import in_digits
 from labs.measuring.contained import Allowance, contained_as
 from labs.measuring.measures import MeasuredRun, UnknownName, measured
-from testbed.engine.tasks import Task
+from testbed.engine import Task
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Progress
 from testbed.lab.ready import Lab

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -77,12 +77,7 @@ class Apt:
         self.update()
         options = ["-qq", "-o", "Acquire::ForceHash=SHA256", "--print-uris", "--yes"]
         printed = self._run("Resolving", ["apt-get", *options, "install", *wanted])
-        root, packages = self._mirror(), []
-        for uri, file, sha256 in _URI.findall(printed):  # 'URI' FILE SIZE SHA256:DIGEST
-            name, version, _ = unquote(file).split("_")
-            place = uri.removeprefix(root).lstrip("/")
-            packages.append(LockedPackage(name, version, sha256, place))
-        return packages
+        return list(_locked(printed, self._mirror()))
 
     def names(self, pattern: str) -> list[str]:
         """Return the packages of the suite whose name matches a regular expression."""
@@ -93,6 +88,13 @@ class Apt:
     def _run(self, text: str, command: Sequence[str]) -> str:
         """Run a program of apt with the workshop's configuration. Raises CommandError."""
         return self.workshop.run(text, command, environment=_ENVIRONMENT, network=True)
+
+
+def _locked(printed: str, root: str) -> Iterator[LockedPackage]:
+    """Yield the lines of apt-get --print-uris: 'URI' FILE SIZE SHA256:DIGEST."""
+    for uri, file, sha256 in _URI.findall(printed):
+        name, version, _ = unquote(file).split("_")
+        yield LockedPackage(name, version, sha256, uri.removeprefix(root).lstrip("/"))
 
 
 def download_settings() -> str:

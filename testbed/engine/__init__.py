@@ -1,4 +1,148 @@
-"""Many guests at once: on the processors of this machine, or on the workers of a Dask cluster.
+"""Many guests at once: tasks and their results, and the engine of one machine.
 
+The local engine has a thread for each guest that may run at once. Guests are separate processes, so
+a thread mostly waits. Another engine has the workers of a Dask cluster (testbed.engine.cluster).
 Only packetdrill scripts (testbed/packetdrill) run in guests with threads of their own.
 """
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from itertools import islice
+from queue import SimpleQueue
+from threading import Event
+from typing import Any, Protocol
+
+from testbed.lab.ready import Lab
+from testbed.virtual.run import GuestKeeper, keeping_guests
+from topologies.errors import TcplabError
+
+
+class Stopped(Exception):
+    """The task is not wanted any more."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """`function(*arguments, lab, progress)` for a worker. Equal keys stand for equal results."""
+
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Done:
+    """The outcome of a task: its value, or the error and its traceback."""
+
+    key: str
+    value: Any = None
+    error: BaseException | None = None
+    trace: str = ""
+
+    @classmethod
+    def failed(cls, key: str, error: BaseException) -> Done:
+        """Return the outcome of a task that this error ended."""
+        return cls(key, error=error, trace="".join(traceback.format_exception(error)).strip())
+
+    def result(self) -> Any:
+        """Return the value, or the TcplabError that ended the task. Raises what is a bug."""
+        if self.error and not isinstance(self.error, TcplabError):
+            raise self.error
+        return self.error or self.value
+
+
+class Listener:
+    """The progress of tasks, from any thread, which this class ignores; subclasses show it."""
+
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        """A task is at this phase, and this many seconds on its own clock."""
+
+    def note(self, text: str) -> None:
+        """News for people."""
+
+
+class Engine(Protocol):
+    """Workers with the same lab and code."""
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
+        """Yield the results in the order in which they come; take tasks as there is room for them.
+
+        What is still running is ended if the caller goes away. Raises TcplabError if no worker can
+        carry tasks out any more.
+        """
+
+
+_AHEAD = 2  # tasks for each slot that are taken at once, so that no slot waits for the caller
+
+
+@dataclass
+class _ThreadEngine:
+    """An engine of `slots` threads, which `stop` ends with their guests."""
+
+    lab: Lab
+    slots: int
+    listener: Listener
+    keeper: GuestKeeper
+    stop: Event = field(default_factory=Event)
+    # Not concurrent.futures.wait: a Ctrl-C in it may leave the lock of a future taken, for which
+    # its thread then waits for ever.
+    _ended: SimpleQueue[Future[Any]] = field(default_factory=SimpleQueue)
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
+        """Yield the results as they come (testbed.engine.Engine)."""
+        waiting, pending = iter(tasks), dict[Future[Any], Task]()
+        pool = ThreadPoolExecutor(self.slots, "guest", self.keeper.join)
+        try:
+            self._submit(pool, waiting, pending)
+            while pending:
+                future = self._ended.get()
+                key = pending.pop(future).key
+                self._submit(pool, waiting, pending)
+                error = future.exception()
+                yield Done.failed(key, error) if error else Done(key, future.result())
+        finally:
+            self.stop.set()
+            pool.shutdown(cancel_futures=True)
+
+    def _submit(
+        self, pool: ThreadPoolExecutor, waiting: Iterator[Task], pending: dict[Future[Any], Task]
+    ) -> None:
+        for task in islice(waiting, _AHEAD * self.slots - len(pending)):
+            future = pool.submit(self._perform, task)
+            pending[future] = task
+            future.add_done_callback(self._ended.put)
+
+    def _perform(self, task: Task) -> Any:
+        def tell(phase: str, elapsed: float) -> None:
+            if self.stop.is_set():
+                raise Stopped(task.key)
+            self.listener.running(task.key, phase, elapsed)
+
+        return task.function(*task.arguments, self.lab, tell)
+
+
+@contextmanager
+def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
+    """Provide an engine of `slots` parallel guests on this machine; all are ended afterwards."""
+    with keeping_guests() as keeper:
+        engine = _ThreadEngine(lab, slots, listener, keeper)
+        try:
+            yield engine
+        finally:
+            engine.stop.set()
+
+
+def require_cluster_extra() -> None:
+    """Raises TcplabError if Dask is not installed."""
+    if not find_spec("distributed"):
+        raise TcplabError(
+            "A cluster needs Dask, which is not installed.",
+            "Install it in the same environment: pip install 'distributed>=2024.5'. In a checkout,"
+            " ./tcplab does so itself.",
+        )

@@ -39,8 +39,8 @@ from distributed.comm.addressing import get_address_host_port
 from distributed.core import Status
 from distributed.utils import LoopRunner, sync
 
+from testbed.engine import Done, Listener, Stopped, Task
 from testbed.engine.certificates import TLS, Certificates, certificates
-from testbed.engine.tasks import Done, Listener, Stopped, Task
 from testbed.host import PREFIX
 from testbed.host.job_archive import fingerprint
 from testbed.host.scratch import scratch
@@ -154,7 +154,7 @@ _NO_PAGES: dict[str, Any] = {name: [] for name in _ROUTES}
 
 @dataclass
 class ClusterEngine:
-    """The workers of a cluster (testbed.engine.tasks.Engine)."""
+    """The workers of a cluster (testbed.engine.Engine)."""
 
     client: Client
     identity: str

@@ -126,10 +126,7 @@ _NO_LIMIT = 2**40  # MiB
 @contextmanager
 def claimed_processor() -> Iterator[int]:
     """Provide the least busy processor that no other run has claimed, else the least busy."""
-    before = _busy_ticks()
-    time.sleep(_LOOK)
-    after = _busy_ticks()
-    ordered = sorted(os.sched_getaffinity(0), key=lambda number: after[number] - before[number])
+    ordered = _least_busy_first()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
         yield next((number for number in ordered if _claims(claim, number)), ordered[0])
 
@@ -192,6 +189,13 @@ def _claims(claim: socket.socket, number: int) -> bool:
     except OSError:
         return False  # EADDRINUSE: another run has it
     return True
+
+
+def _least_busy_first() -> list[int]:
+    before = _busy_ticks()
+    time.sleep(_LOOK)
+    after = _busy_ticks()
+    return sorted(os.sched_getaffinity(0), key=lambda number: after[number] - before[number])
 
 
 def _busy_ticks() -> dict[int, int]:

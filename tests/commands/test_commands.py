@@ -17,9 +17,9 @@ from experiments.cli.options import options_from
 from experiments.cli.run import command_of
 from experiments.run.request import RunOptions
 from experiments.study.catalogue import catalogue, find
+from testbed import engine
 from testbed.builds import cache
 from testbed.builds.engine import engine_recipe
-from testbed.engine import tasks
 from testbed.host import in_virtual_environment
 from topologies.units import Duration, Share
 
@@ -228,7 +228,7 @@ def test_a_python_without_the_libraries_goes_on_in_ours(
 def test_a_cluster_without_its_libraries_ends_in_what_to_install(
     words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "find_spec", lambda name: None)
+    monkeypatch.setattr(engine, "find_spec", lambda name: None)
     done = invoke(*words)
     assert done.exit_code == 1
     assert "pip install 'distributed>=2024.5'" in done.stderr

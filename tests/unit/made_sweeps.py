@@ -13,7 +13,7 @@ from experiments.study.grid import settings_from
 from experiments.sweep.definition import Plan, SweepDefinition, plan
 from experiments.sweep.point import Record
 from experiments.sweep.run import PointRunner, Watch, carry_out
-from testbed.engine.tasks import Done, Task
+from testbed.engine import Done, Task
 from testbed.lab.ready import Lab
 
 LAB = Lab(

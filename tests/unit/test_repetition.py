@@ -17,7 +17,7 @@ from experiments.run.request import RunRequest
 from experiments.run.session import Ended
 from experiments.run.verify import RunToRepeat, repeat, require_same_lab, to_repeat
 from experiments.sack import SackParameters, experiment
-from testbed.engine.tasks import Listener
+from testbed.engine import Listener
 from testbed.host.job_archive import code_digest
 from testbed.lab.ready import Lab
 from tests.analysis.frames import Record, pcap

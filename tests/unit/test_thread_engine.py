@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from testbed.engine.tasks import Done, Stopped, Task, local_engine
+from testbed.engine import Done, Stopped, Task, local_engine
 from testbed.host.supervise import Progress
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB
