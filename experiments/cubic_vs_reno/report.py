@@ -24,21 +24,13 @@ from analysis.measures.results import NOTHING, Measured, RunResults, spread, wri
 from analysis.records.output import IperfInterval
 from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import (
-    Answer,
-    causes,
-    each,
-    facts,
-    figure,
-    listed,
     middle,
-    more_repetitions,
-    parameter,
-    ratios,
     side_by_side,
 )
 from analysis.reporting.flows import all_flows, rates_of_flows, sharing
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, quantity
+from experiments.study.answers import answers_from
 
 RATE = quantity("flows.sent", "Rate of all flows at the senders", "Mbit/s", 1e-3)
 GOODPUT = quantity("flows.total", "Goodput of all flows", "Mbit/s", 1e-3)
@@ -54,106 +46,34 @@ DROPS = quantity("metric.queue_drops", "Packets dropped by full queues", "")
 LOST = quantity("path.share", "Share of packets lost at random")
 TRIP = quantity("metric.rtt_median_ms", "Median smoothed round trip")
 
-_FULL = 0.9
+FULL = 0.9
 """Share of the link's rate from which the link is the limit; headers take 5 to 6 %."""
 _UP = 0.9
 """Share of its later rate at which a flow counts as up to speed."""
 
 
-def all_answers(results: RunResults) -> tuple[Answer, ...]:
-    """Answer those of the five questions that concern the run's path and conditions."""
-    several, loss = len(results.run.flows) > 1, parameter(results, "loss") not in ("0%", "unknown")
-    asked = [_faster(results), _when(results), _start(results)]
-    return (*asked, *([_many(results)] if several else []), *([_losses(results)] if loss else []))
+def recoveries(results: RunResults) -> dict[str, float]:
+    """Return how often the windows were cut, by the label of each condition that counts it."""
+    counts = {}
+    for condition in results.run.conditions:
+        values = [middle(results, quantity, condition) for quantity in (SACKED, COUNTED, TIMEOUTS)]
+        if measured := [value for value in values if value is not None]:
+            counts[condition.label] = sum(measured)
+    return counts
 
 
-def _path(results: RunResults) -> str:
-    streams = len(results.run.flows)
-    with_ = f"{streams} connections" if streams > 1 else "one connection"
-    return f"{parameter(results, 'delay')} of delay, {parameter(results, 'loss')} loss and {with_}"
+def counted(cuts: dict[str, float]) -> list[str]:
+    """Return the counts with their conditions, for a sentence."""
+    return [f"{written(count)} ({label})" for label, count in cuts.items()]
 
 
-def _faster(results: RunResults) -> Answer:
-    question = f"Which rates are reached with {_path(results)}?"
-    rates = each(results, RATE)
-    if not rates:
-        return Answer(question, ("No condition has a rate, so this cannot be answered.",))
-    limits = (_limit(results, condition) for condition in results.run.conditions)
-    sentences = [f"The rates are {rates}.", *ratios(results, RATE, "rate"), *filter(None, limits)]
-    return Answer(question, (*sentences, *more_repetitions(results)), facts(results, RATE, GOODPUT))
-
-
-def _limit(results: RunResults, condition: RunCondition) -> str:
-    """Return what limited the rate under a condition, as far as the figures show it."""
-    rate, again = (middle(results, quantity, condition) for quantity in (RATE, AGAIN))
-    link = results.link_rate
-    if rate is None or link is None or again is None:
-        return ""
-    share = rate * 1000 / link
-    if share >= _FULL:
-        return (
-            f"{condition.label}: the link is full; this is {100 * share:.0f} % of its"
-            f" {written(link / 1000)} Mbit/s."
-        )
-    if again:
-        how = (
-            f"{figure(again)} segments were sent again,"
-            f" {figure(middle(results, TIMEOUTS, condition))} time-outs"
-        )
-        return f"{condition.label}: {100 * share:.0f} % of the link's rate, with losses ({how})."
-    trip = middle(results, TRIP, condition)
-    window = (
-        f" On average {written(rate * trip / 8)} KB were under way in a round trip of"
-        f" {written(trip)} ms."
-        if trip
-        else ""
-    )
-    return (
-        f"{condition.label}: {100 * share:.0f} % of the link's rate without a retransmission, so no"
-        f" loss slowed it down.{window}"
-    )
-
-
-def _when(results: RunResults) -> Answer:
-    standard = (
-        "By the standards Reno adds one segment to its window in each round trip (RFC 5681)."
-        " CUBIC's window grows with the time since the last loss, whatever the round trip (RFC"
-        " 9438), and keeps 70 % of the window at a loss where Reno keeps 50 %. So CUBIC is ahead"
-        " after a loss on a long path. In slow start both double."
-    )
-    events = [_recoveries(results, condition) for condition in results.run.conditions]
-    counted = [event for event in events if event is not None]
-    if not counted:
-        return Answer("When does CUBIC outperform Reno?", (standard,))
-    pairs = zip(events, results.run.conditions, strict=True)
-    counts = listed(
-        [f"{written(event)} ({condition.label})" for event, condition in pairs if event is not None]
-    )
-    sentence = (
-        f"The windows were cut after a loss this often: {counts}."
-        if any(counted)
-        else "No window was cut in this run, so it does not show their behaviour after a loss."
-    )
-    return Answer(
-        "When does CUBIC outperform Reno?",
-        (standard, sentence),
-        facts(results, SACKED, COUNTED, TIMEOUTS, DROPS),
-    )
-
-
-def _recoveries(results: RunResults, condition: RunCondition) -> float | None:
-    counts = [middle(results, quantity, condition) for quantity in (SACKED, COUNTED, TIMEOUTS)]
-    measured = [value for value in counts if value is not None]
-    return sum(measured) if measured else None
-
-
-def _start(results: RunResults) -> Answer:
+def starts(results: RunResults) -> list[str]:
+    """Return a sentence for each condition on its first seconds, if iperf printed enough lines."""
     sentences = (
         _up_to_speed(measured.trial.condition, measured.flows[0].intervals)
         for measured in results.first
     )
-    kept = tuple(filter(None, sentences)) or ("iperf printed too few lines to show it.",)
-    return Answer("What happens in the first seconds?", kept)
+    return [sentence for sentence in sentences if sentence]
 
 
 def _up_to_speed(condition: RunCondition, lines: Sequence[IperfInterval]) -> str:
@@ -169,39 +89,6 @@ def _up_to_speed(condition: RunCondition, lines: Sequence[IperfInterval]) -> str
     return (
         f"{condition.label}: {first} Mbit/s in the first five seconds. It reached {100 * _UP:.0f} %"
         f" of its later rate of {written(usual / 1000)} Mbit/s in second {int(reached.start) + 1}."
-    )
-
-
-def _many(results: RunResults) -> Answer:
-    count = len(results.run.flows)
-    sentences = [
-        f"The rates of the {count} connections add up to {each(results, RATE)}.",
-        (
-            "Jain's fairness index, which is 1 if all have the same, is"
-            f" {each(results, FAIRNESS)}. The slowest has {each(results, SLOWEST)}, the fastest"
-            f" {each(results, FASTEST)}."
-        ),
-        "Compare it with one connection: --streams 1.",
-    ]
-    return Answer(
-        f"What changes with {count} connections, and how do they share?",
-        tuple(sentences),
-        facts(results, RATE, FAIRNESS, SLOWEST, FASTEST),
-    )
-
-
-def _losses(results: RunResults) -> Answer:
-    sentences = [
-        f"The path lost {each(results, LOST)} of the packets at random.",
-        *causes(results),
-        (
-            f"TCP retransmitted {each(results, RESENT)} of all segments and had"
-            f" {each(results, TIMEOUTS)} time-outs. It cannot tell a random loss from a drop of a"
-            " full queue, and both are in these figures."
-        ),
-    ]
-    return Answer(
-        "What was lost, and why?", tuple(sentences), facts(results, LOST, DROPS, AGAIN, TIMEOUTS)
     )
 
 
@@ -317,4 +204,6 @@ def _second_by_second(
     )
 
 
-REPORT = StudyReport(answers=all_answers, listings=listings, graphs=graphs, short=SHORT)
+REPORT = StudyReport(
+    answers=answers_from(__file__, vars()), listings=listings, graphs=graphs, short=SHORT
+)

@@ -11,21 +11,16 @@ import numpy as np
 from analysis.graphs.layers import DOT, Axis, Graph, GraphGroup, Layer, alone, bars, named, spread
 from analysis.measures.results import NOTHING, RunResults, written
 from analysis.measures.sweep_folder import SweepRecord
-from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import (
-    Answer,
     called,
-    each,
-    facts,
-    figure,
     middle,
-    more_repetitions,
     parameter,
 )
 from analysis.reporting.effects import SweptCell, varied
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, published_rows, quantity
 from experiments.packet_dropper import ON_THE_LINK
+from experiments.study.answers import answers_from
 
 REPETITIONS = 10
 """Columns of elapsed times: as many as were published."""
@@ -187,38 +182,7 @@ def _averages(groups: Sequence[tuple[str, Sequence[float]]]) -> tuple[list[float
     return [at for at, _ in known], [average for _, average in known]
 
 
-def answers(results: RunResults) -> tuple[Answer, ...]:
-    """Answer how long it took, how even the repetitions are, and why."""
-    return (_time(results), _why(results))
-
-
-def _time(results: RunResults) -> Answer:
-    requests, loss = parameter(results, "requests"), parameter(results, "loss")
-    question = f"How long do {requests} requests take when {loss} is dropped?"
-    if not each(results, ELAPSED):
-        return Answer(question, ("No repetition has a time, so this cannot be answered.",))
-    sentences = [
-        f"The transfer took {each(results, ELAPSED)}.",
-        *_spreads(results),
-        *_against_the_link(results),
-    ]
-    return Answer(
-        question, (*sentences, *more_repetitions(results)), facts(results, ELAPSED, DROPPED)
-    )
-
-
-def _spreads(results: RunResults) -> list[str]:
-    sentences = []
-    for condition in results.run.conditions:
-        times = ELAPSED.of(results, condition)
-        if len(times) > 1:
-            share = 100 * spread_of(times) / fmean(times)
-            words = f"{len(times)} repetitions are {share:.2g} % from their average"
-            sentences.append(f"{called(results, condition)}: {words} in the mean.")
-    return sentences
-
-
-def _against_the_link(results: RunResults) -> list[str]:
+def against_the_link(results: RunResults) -> list[str]:
     """Compare the time with that of the link alone for the frames."""
     link, requests = results.link_rate, _requests(results)
     if not link or not requests:
@@ -238,34 +202,10 @@ def _against_the_link(results: RunResults) -> list[str]:
     return [f"{alone}; it took {multiples}."]
 
 
-def _why(results: RunResults) -> Answer:
-    costs = (_cost(results, condition) for condition in results.run.conditions)
-    sentences = [
-        (
-            f"Sent again were {each(results, AGAIN)} segments, of these {each(results, FAST)} in"
-            f" fast recovery; there were {each(results, TIMEOUTS)} time-outs."
-        ),
-        *filter(None, costs),
-        (
-            "By the standards a loss that later arrivals show is repaired in"
-            " about a round trip (RFC 5681). Any other loss waits for the retransmission time-out,"
-            " which doubles each time (RFC 6298 asks for 1 s at least, Linux takes 200 ms): many"
-            " round trips of a short path."
-        ),
-    ]
-    used = (AGAIN, FAST, TIMEOUTS, PROBES)
-    return Answer("Where did the time go?", tuple(sentences), facts(results, *used))
-
-
-def _cost(results: RunResults, condition: RunCondition) -> str:
-    """Return the least share of the time that time-outs took: 200 ms each."""
-    count, elapsed = middle(results, TIMEOUTS, condition), middle(results, ELAPSED, condition)
-    if not count or not elapsed:
-        return ""
-    slow = f"its time-outs took at least {figure(0.2 * count, 's')} of the {figure(elapsed, 's')}"
-    return f"{called(results, condition)}: at 200 ms or more each, {slow}."
-
-
 REPORT = StudyReport(
-    answers=answers, listings=listings, graphs=graphs, short=SHORT, sweep_listings=by_share
+    answers=answers_from(__file__, vars()),
+    listings=listings,
+    graphs=graphs,
+    short=SHORT,
+    sweep_listings=by_share,
 )

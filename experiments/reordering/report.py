@@ -7,22 +7,15 @@ import numpy as np
 from analysis.graphs.layers import GREY, Axis, Graph, GraphGroup, Layer, SeriesLook
 from analysis.measures.captures import DUPLICATES
 from analysis.measures.metrics import metric
-from analysis.measures.results import Measured, RunResults, spread, written
-from analysis.records.spec_file import RunCondition
+from analysis.measures.results import Measured, RunResults, spread
 from analysis.reporting.answers import (
-    Answer,
     called,
-    each,
-    facts,
-    figure,
-    middle,
-    more_repetitions,
     parameter,
-    ratios,
 )
 from analysis.reporting.run_graphs import all_graphs as usual
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity, quantity
+from experiments.study.answers import answers_from
 
 RATE = quantity("flows.sent", "Rate at the sender", "Mbit/s", 1e-3)
 SHARE = quantity("order.share", "Share of packets that were reordered")
@@ -61,7 +54,7 @@ _KERNEL = (
     SMOOTHED := quantity("metric.rtt_median_ms", "Median smoothed round trip"),
 )
 SHORT = (RATE, SHARE, EXTENT, EXTENT_MOST, TIME, TIME_MOST, AGAIN, DSACKS, THRESHOLD)
-_WAIT = 4
+WAIT = 4
 """RACK first waits for a late packet a quarter of the least round trip (RFC 8985, section 6.2)."""
 
 
@@ -110,7 +103,7 @@ def _lateness(results: RunResults) -> GraphGroup | None:
     ]
     threshold = parameter(results, "threshold")
     places = float(threshold) if threshold.isdigit() else None
-    wait = min(trips) / _WAIT if trips else None
+    wait = min(trips) / WAIT if trips else None
     caption = (
         f"Seed {results.first[0].trial.seed}, from the captures at both ends. A curve says which"
         " share of all packets was overtaken and came at least that late. Right of the line in the"
@@ -154,117 +147,6 @@ _LINEAR = 300
 """Packets up to which a linear axis shows all."""
 
 
-def answers(results: RunResults) -> tuple[Answer, ...]:
-    """Answer the three questions of the assignment."""
-    return (_rate(results), _harm(results), _threshold(results))
-
-
-def _rate(results: RunResults) -> Answer:
-    delay, jitter = parameter(results, "delay"), parameter(results, "jitter")
-    varied = jitter not in ("0s", "unknown")
-    path = f"{delay} of delay that varies by {jitter}" if varied else f"a steady delay of {delay}"
-    question = f"Which rate is reached with {path}?"
-    if not each(results, RATE):
-        return Answer(question, ("No condition has a rate, so this cannot be answered.",))
-    sentences = [f"The rate is {each(results, RATE)}.", *ratios(results, RATE, "rate")]
-    if not varied:
-        sentences.append("Compare it with a delay that varies: --jitter 75ms.")
-    return Answer(
-        question, (*sentences, *more_repetitions(results)), facts(results, RATE, SMOOTHED)
-    )
-
-
-def _harm(results: RunResults) -> Answer:
-    question = "How much is out of order, and what does that do to TCP?"
-    if not each(results, SHARE):
-        return Answer(
-            question, ("The captures of both ends are missing, so the order is unknown.",)
-        )
-    sentences = [
-        f"Of the packets that arrived {each(results, SHARE)} were overtaken by later ones."
-    ]
-    if each(results, EXTENT):
-        sentences += [
-            (
-                f"They came late by {each(results, EXTENT)} and {each(results, TIME)} in the"
-                f" median, by {each(results, EXTENT_MOST)} and {each(results, TIME_MOST)} at most"
-                " (RFC 4737)."
-            ),
-            *filter(None, (_needless(results, each) for each in results.run.conditions)),
-        ]
-    else:
-        sentences.append("So no packet was late.")
-    used = (SHARE, SHARE_3, EXTENT, TIME, AGAIN, DSACKS, RECOVERIES)
-    return Answer(question, tuple(sentences), facts(results, *used))
-
-
-def _needless(results: RunResults, condition: RunCondition) -> str:
-    """Return needless retransmissions, by the path's losses and the receiver's DSACKs."""
-    again, lost, dsacks, cuts = (
-        middle(results, quantity, condition) for quantity in (AGAIN, MISSING, DSACKS, RECOVERIES)
-    )
-    if again is None or lost is None or dsacks is None:
-        return ""
-    name = called(results, condition)
-    path = f"the path lost {figure(lost)} packets" if lost else "the path lost no packet"
-    told = f"{name}: {path}, yet {figure(again)} segments were sent again"
-    if not again:
-        return f"{name}: {path}, and no segment was sent again."
-    reported = f"DSACKs (RFC 2883) report {figure(dsacks)} that had arrived before"
-    return f"{told}. {reported}; fast recovery, which cuts the window, began {figure(cuts)} times."
-
-
-def _threshold(results: RunResults) -> Answer:
-    asked = parameter(results, "threshold")
-    sentences = [
-        f"tcp_reordering was set to {asked}: by how many packets one may be late before it"
-        " counts as lost, where TCP counts duplicate ACKs. A low value takes reordering for"
-        " loss; a huge one lets real losses wait for the retransmission time-out."
-    ]
-    if each(results, THRESHOLD):
-        sentences.append(
-            f"The kernel raises it when it sees reordering: up to {each(results, THRESHOLD)} here."
-            f" It saw reordering {each(results, BY_SACK)} times by SACK, {each(results, BY_RENO)}"
-            f" times by duplicate ACKs and {each(results, BY_TIME)} times by timestamps."
-        )
-    detection = (_detection(results, condition) for condition in results.run.conditions)
-    sentences += filter(None, detection)
-    sentences.append(
-        "Compare: ./tcplab sweep reordering --set threshold=3,10,100,1000 --set"
-        " net.ipv4.tcp_sack=0,1 --seeds 10"
-    )
-    used = (THRESHOLD, BY_SACK, BY_RENO, BY_TIME, UNDONE, LEAST_RTT)
-    return Answer("What does tcp_reordering change?", tuple(sentences), facts(results, *used))
-
-
-def _detection(results: RunResults, condition: RunCondition) -> str:
-    """Return how the condition's hosts distinguish a late packet from a lost one."""
-    settings, name = dict(condition.sysctls), called(results, condition)
-    if settings.get("net.ipv4.tcp_sack") == "0":
-        return f"{name}: without SACK duplicate ACKs are counted, and the threshold decides."
-    if settings.get("net.ipv4.tcp_recovery") == "0":
-        return (
-            f"{name}: with tcp_recovery=0 the lab kernel, like Linux before 6.17, counts the"
-            " segments that SACK reports behind a hole, and the threshold decides (RFC 6675)."
-        )
-    return _rack(results, condition)
-
-
-def _rack(results: RunResults, condition: RunCondition) -> str:
-    """Compare RACK's wait with the lateness of packets; empty if no packet was late."""
-    least, smoothed, late = (
-        middle(results, quantity, condition) for quantity in (LEAST_RTT, SMOOTHED, TIME)
-    )
-    if not least or not smoothed or late is None:
-        return ""
-    return (
-        f"{called(results, condition)}: with SACK the kernel goes by time (RACK, RFC 8985). It"
-        " waits for a late packet a quarter of the least round trip at first,"
-        f" {written(least / _WAIT)} ms, and after DSACKs longer, but never more than the smoothed"
-        f" round trip, {written(smoothed)} ms. Half of the late packets came more than"
-        f" {written(late)} ms late: {'more' if late > least / _WAIT else 'less'} than it waits at"
-        " first."
-    )
-
-
-REPORT = StudyReport(answers=answers, listings=listings, graphs=graphs, short=SHORT)
+REPORT = StudyReport(
+    answers=answers_from(__file__, vars()), listings=listings, graphs=graphs, short=SHORT
+)

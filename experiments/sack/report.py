@@ -10,9 +10,10 @@ from analysis.measures.metrics import PAUSE, metric
 from analysis.measures.results import NOTHING, RunResults, spread, written
 from analysis.reporting import studies
 from analysis.reporting import tables as q
-from analysis.reporting.answers import Answer, each, facts, more_repetitions, ratios
+from analysis.reporting.answers import Answer
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import ReportQuantity, ReportTable, build_row, read_published
+from experiments.study.answers import answers_from
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity, Rate, Share, Size
 
@@ -37,139 +38,43 @@ def is_sack(results: RunResults) -> bool:
     return tuple(condition.name for condition in results.run.conditions) == CONDITIONS
 
 
-def answers(results: RunResults) -> tuple[Answer, ...]:
-    """Answer the assignment's questions; under other conditions those of any experiment."""
-    if not is_sack(results):
-        return studies.plain_answers(results)
-    return (_throughput(results), _retransmissions(results), _timeouts(results), _reason(results))
+def repeats(sent: list[Pair], unique: list[Pair]) -> list[Pair]:
+    """Return the share of repeats among the bytes sent, in percent."""
+    rest = [(a[0] - b[0], a[1] - b[1]) for a, b in zip(sent, unique, strict=True)]
+    return shares(rest, unique)
 
 
-def _throughput(results: RunResults) -> Answer:
-    question = "What did SACK change in the throughput, and by how much?"
-    rates = each(results, q.THROUGHPUT)
-    if not rates:
-        return Answer(question, ("No repetition has a throughput, so this cannot be answered.",))
-    compared = ratios(results, q.THROUGHPUT, "throughput")
-    sentences = (f"The throughput is {rates}.", *compared, *more_repetitions(results))
-    return Answer(question, sentences, facts(results, q.THROUGHPUT, q.LOSS_SHARE))
-
-
-def _retransmissions(results: RunResults) -> Answer:
-    paragraphs = []
-    if pairs := _pairs(results, q.RETRANSMISSIONS):
-        paragraphs.append(
-            f"By the kernel's count the sender sent {_from_to(pairs)} segments again."
-        )
-    sent, unique = _pairs(results, q.ALL_BYTES), _pairs(results, q.UNIQUE)
-    if sent and len(sent) == len(unique):
-        repeats = [
-            (_share(every[0] - once[0], once[0]), _share(every[1] - once[1], once[1]))
-            for every, once in zip(sent, unique, strict=True)
-        ]
-        paragraphs.append(
-            f"Of the bytes that it sent, {_from_to(repeats, ' %')} were repeats: the share"
-            " compares, because the two conditions carry different amounts."
-        )
-    if needless := _pairs(results, q.NEEDLESS):
-        paragraphs.append(
-            f"Of what arrived, {_from_to(needless)} segments were needless copies: their data was"
-            " there already. (tcptrace calls them 'rexmt' in the receiver's capture; they are not"
-            " the retransmissions.)"
-        )
-    used = (q.RETRANSMISSIONS, q.SENT_AGAIN, q.ALL_BYTES, q.UNIQUE, q.NEEDLESS, q.LOST)
-    return _answer(results, "What did SACK change in the retransmissions?", paragraphs, used)
-
-
-def _timeouts(results: RunResults) -> Answer:
-    paragraphs = []
-    if pairs := _pairs(results, q.TIMEOUTS):
-        paragraphs.append(
-            f"The sender waited for a retransmission time-out {_from_to(pairs)} times."
-        )
-    counts, paused, longest = (_pairs(results, each) for each in (q.PAUSES, q.PAUSED, q.LONGEST))
-    if counts and paused and longest:
-        paragraphs.append(
-            f"Counting only pauses of at least {PAUSE:g} s, it was silent for"
-            f" {_from_to(paused, ' s')} in all, in {_from_to(counts)} pauses; the longest took"
-            f" {_from_to(longest, ' s')}."
-        )
-    used = (q.TIMEOUTS, q.SPURIOUS, q.PAUSES, q.PAUSED, q.LONGEST, q.IDLE)
-    question = "What did SACK change in the time-outs and idle times?"
-    return _answer(results, question, paragraphs, used)
-
-
-def _reason(results: RunResults) -> Answer:
-    paragraphs = [
-        "What the standards say: without SACK an ACK tells only where the first gap begins, so"
-        " fast recovery repairs one gap per round trip (RFC 6582). With SACK each ACK lists"
-        " what lies above the gaps (RFC 2018), and the sender repairs several gaps in one round"
-        " trip (RFC 6675). What was measured:",
-        *_repairs(results),
-        *_link(results),
-    ]
-    recoveries = (q.RENO, q.RENO_FAILED, q.SACK, q.SACK_FAILED)
-    used = (q.TIMEOUTS, *recoveries, q.FAST, q.SLOW, q.LOST_AGAIN, q.PROBES)
-    return _answer(results, "Why?", paragraphs, used)
-
-
-def _repairs(results: RunResults) -> list[str]:
-    """Return how losses were found, from the kernel's counters."""
-    timeouts, reno, sack = (_pairs(results, each) for each in (q.TIMEOUTS, q.RENO, q.SACK))
-    if not timeouts or not len(timeouts) == len(reno) == len(sack):
-        return []
-    fast = [(a[0] + b[0], a[1] + b[1]) for a, b in zip(reno, sack, strict=True)]
-    shares = [
-        (_share(slow[0], quick[0]), _share(slow[1], quick[1]))
-        for slow, quick in zip(timeouts, fast, strict=True)
-    ]
+def shares(parts: list[Pair], others: list[Pair]) -> list[Pair]:
+    """Return the share of each part in the sum with the other, in percent."""
     return [
-        f"The kernel started {_from_to(fast)} fast recoveries (TcpExtTCPRenoRecovery +"
-        f" TcpExtTCPSackRecovery) and had {_from_to(timeouts)} time-outs (TcpExtTCPTimeouts):"
-        f" time-outs are {_from_to(shares, ' %')} of the sum."
+        (_share(part[0], rest[0]), _share(part[1], rest[1]))
+        for part, rest in zip(parts, others, strict=True)
     ]
+
+
+def added(first: list[Pair], second: list[Pair]) -> list[Pair]:
+    """Return the sums of two lists of pairs."""
+    return [(a[0] + b[0], a[1] + b[1]) for a, b in zip(first, second, strict=True)]
 
 
 def _share(part: float, rest: float) -> float:
     return 100 * part / (part + rest) if part + rest else 0.0
 
 
-def _link(results: RunResults) -> list[str]:
-    """Return if fewer time-outs go with the throughput; empty unless both were measured."""
-    timeouts, rates = _pairs(results, q.TIMEOUTS), _pairs(results, q.THROUGHPUT)
-    if not timeouts or not rates:
-        return []
-    (waits_off, waits_on), (off, on) = _medians(timeouts), _medians(rates)
-    if on <= off:
-        return ["The median throughput did not rise, so there is no gain to explain here."]
-    if waits_on < waits_off:
-        return [
-            "Each time-out costs a pause and brings the congestion window back to one segment."
-            " Fewer time-outs and the higher throughput go together here."
-        ]
-    return [
-        "The median throughput rose although the time-outs did not become fewer: they do not"
-        " explain the gain."
-    ]
-
-
-def _answer(
-    results: RunResults, question: str, paragraphs: list[str], used: tuple[ReportQuantity, ...]
-) -> Answer:
-    unread = "The files that show this could not be read."
-    return Answer(question, tuple(paragraphs) or (unread,), facts(results, *used))
-
-
-def _pairs(results: RunResults, quantity: ReportQuantity) -> list[Pair]:
+def pairs(results: RunResults, quantity: ReportQuantity) -> list[Pair]:
+    """Return a quantity with SACK off and on under each seed that has both."""
     rows = results.pairs(quantity.key, results.run.conditions[:2])
     return [(row[0], row[1]) for row in rows if len(row) == 2]
 
 
-def _medians(pairs: list[Pair]) -> Pair:
+def medians(pairs: list[Pair]) -> Pair:
+    """Return the medians of both columns."""
     return median(off for off, _ in pairs), median(on for _, on in pairs)
 
 
-def _from_to(pairs: list[Pair], unit: str = "") -> str:
-    off, on = _medians(pairs)
+def from_to(pairs: list[Pair], unit: str = "") -> str:
+    """Return both medians in words."""
+    off, on = medians(pairs)
     return f"{written(off)}{unit} (SACK off) and {written(on)}{unit} (SACK on)"
 
 
@@ -262,6 +167,14 @@ def _median(results: RunResults, key: str) -> float | None:
     conditions = results.run.conditions
     values = [value for each in conditions for value in results.values(metric(key), each)]
     return median(values) if values else None
+
+
+_ANSWERS = answers_from(__file__, {**vars(), "pause": PAUSE})
+
+
+def answers(results: RunResults) -> tuple[Answer, ...]:
+    """Answer the assignment's questions; under other conditions those of any experiment."""
+    return _ANSWERS(results) if is_sack(results) else studies.plain_answers(results)
 
 
 REPORT = StudyReport(table=table, answers=answers)

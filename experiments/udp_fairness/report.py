@@ -20,15 +20,9 @@ from analysis.graphs.layers import (
 )
 from analysis.measures.results import RunResults, spread, written
 from analysis.measures.sweep_folder import SweepRecord
-from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import (
-    Answer,
     called,
-    each,
-    facts,
-    figure,
     middle,
-    more_repetitions,
     parameter,
     side_by_side,
 )
@@ -36,6 +30,7 @@ from analysis.reporting.effects import Row, SweepEffect, SweptCell, flow_value, 
 from analysis.reporting.flows import rates_of_flows, sharing
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, quantity
+from experiments.study.answers import answers_from
 
 _NOTE = (
     "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its jitter"
@@ -131,7 +126,7 @@ RESENT = quantity("metric.resent_percent", "TCP segments retransmitted")
 DROPS = quantity("metric.queue_drops", "Packets dropped by the queue", "")
 SHORT = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, JAIN, SLOWEST, FASTEST, RESENT, TIMEOUTS)
 
-_EVEN = 1.1
+EVEN = 1.1
 """Times its even share from which the UDP flow counts as favoured; rates and headers differ by a
 few percent.
 """
@@ -180,85 +175,8 @@ def graphs(results: RunResults) -> list[GraphGroup]:
     return [group for group in map(sharing, side_by_side(results)) if group]
 
 
-def answers(results: RunResults) -> tuple[Answer, ...]:
-    """Answer the two questions of the assignment, and how even TCP's flows are."""
-    return (_beside(results), _fair(results), _tcp(results))
-
-
-def _beside(results: RunResults) -> Answer:
-    question = f"Which rates do UDP and TCP have with {parameter(results, 'queueing')}?"
-    if not each(results, RECEIVED):
-        return Answer(question, ("The UDP flow has no result, so this cannot be answered.",))
-    sentences = [
-        (
-            f"The UDP flow sent {each(results, SENT)}, and {each(results, RECEIVED)} arrived. Of"
-            f" its datagrams {each(results, LOST_SHARE)} were lost; the jitter is"
-            f" {each(results, JITTER)}."
-        ),
-        f"The TCP flows together got {each(results, TCP)}.",
-        (
-            "By the standards TCP takes every loss for congestion and cuts its window (RFC"
-            " 5681); UDP has no such rule (RFC 8085 asks applications for one, which iperf is not)."
-            f" TCP retransmitted {each(results, RESENT)} of its segments."
-        ),
-    ]
-    used = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, RESENT, DROPS)
-    return Answer(question, (*sentences, *more_repetitions(results)), facts(results, *used))
-
-
-def _fair(results: RunResults) -> Answer:
-    sentences = filter(None, (_share(results, each) for each in results.run.conditions))
-    ways = (
-        "A queue for each flow, served in turn, enforces fairness (fair queueing; Demers,"
-        " Keshav, Shenker, 1989): sfq, fq_codel, fq and cake have that; fifo, pie and red have one"
-        " queue for all. Compare them: ./tcplab sweep udp_fairness --set"
-        " queueing=fifo,sfq,fq_codel,fq,cake,pie,red --seeds 10"
-    )
-    question = "Is that fair, and what enforces fairness among the flows?"
-    return Answer(question, (*sentences, ways), facts(results, RECEIVED, TCP))
-
-
-def _share(results: RunResults, condition: RunCondition) -> str:
-    """Compare the UDP flow with an even share of all that arrived, unless it asks for less."""
-    received, sent, tcp = (
-        middle(results, quantity, condition) for quantity in (RECEIVED, SENT, TCP)
-    )
-    if received is None or sent is None or tcp is None:
-        return ""
-    even = (received + tcp) / len(results.run.flows)
-    share = f"an even share for {len(results.run.flows)} flows is {written(even)} Mbit/s"
-    has = f"{called(results, condition)}: {share}; the UDP flow"
-    if sent <= even:
-        return (
-            f"{has} asks for less ({figure(sent, 'Mbit/s')}) and gets {figure(received, 'Mbit/s')}."
-        )
-    if received > _EVEN * even:
-        return (
-            f"{has} has {received / even:.1f} times as much. The queue does not enforce fairness."
-        )
-    return (
-        f"{has} has {figure(received, 'Mbit/s')}, although it sends {figure(sent, 'Mbit/s')}. The"
-        " queue enforces it."
-    )
-
-
-def _tcp(results: RunResults) -> Answer:
-    sentences = (
-        (
-            "Jain's index of the TCP flows, which is 1 if all have the same, is"
-            f" {each(results, JAIN)}. The slowest has {each(results, SLOWEST)}, the fastest"
-            f" {each(results, FASTEST)}."
-        ),
-    )
-    return Answer(
-        "How evenly do the TCP flows share the rest?",
-        sentences,
-        facts(results, JAIN, SLOWEST, FASTEST),
-    )
-
-
 REPORT = StudyReport(
-    answers=answers,
+    answers=answers_from(__file__, vars()),
     listings=listings,
     graphs=graphs,
     short=SHORT,

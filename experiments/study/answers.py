@@ -1,0 +1,83 @@
+"""Answers of a study's report, from the template answers.j2 next to it.
+
+A question is a line that begins with `## `; a blank line ends a paragraph, of which lines are
+joined. `facts(...)` names the quantities of an answer's table. A template has the names of the
+report's module, `results`, `conditions`, and the functions of analysis.reporting.answers without
+their argument `results`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from analysis.measures.results import RunResults, written
+from analysis.records.spec_file import RunCondition
+from analysis.reporting import answers
+from analysis.reporting.answers import Answer
+from analysis.reporting.tables import ReportQuantity
+
+_OF_A_RUN = ("called", "causes", "each", "middle", "more_repetitions", "parameter", "ratios")
+_TABLE = re.compile(r"\0(\d+)")
+_UNREAD = "The files that show this could not be read."
+
+
+def answers_from(file: str, names: Mapping[str, Any]) -> Callable[[RunResults], tuple[Answer, ...]]:
+    """Return the answers of a report, by answers.j2 next to its `file` and the module's names."""
+    template = _environment().from_string(Path(file).with_name("answers.j2").read_text("utf-8"))
+
+    def made(results: RunResults) -> tuple[Answer, ...]:
+        tables: list[tuple[ReportQuantity, ...]] = []
+
+        def facts(*quantities: ReportQuantity) -> bytes:
+            tables.append(quantities)
+            return b"\0%d" % (len(tables) - 1)  # no text of a run, which `_shown` would clean
+
+        def middles(condition: RunCondition, *quantities: ReportQuantity) -> list[float | None]:
+            return [answers.middle(results, quantity, condition) for quantity in quantities]
+
+        bound = {name: partial(getattr(answers, name), results) for name in _OF_A_RUN}
+        own = {"results": results, "conditions": results.run.conditions, "facts": facts}
+        common = {
+            "figure": answers.figure,
+            "listed": answers.listed,
+            "written": written,
+            "middles": middles,
+        }
+        text = template.render({**names, **bound, **own, **common})
+        return tuple(_answer(results, part, tables) for part in text.split("\n## ")[1:])
+
+    return made
+
+
+def _answer(results: RunResults, text: str, tables: list[tuple[ReportQuantity, ...]]) -> Answer:
+    question, _, rest = text.partition("\n")
+    parts = [part.strip().replace("\n", " ") for part in re.split(r"\n{2,}", rest)]
+    named = [tables[int(match[1])] for part in parts if (match := _TABLE.fullmatch(part))]
+    paragraphs = tuple(part for part in parts if part and not _TABLE.fullmatch(part))
+    facts = answers.facts(results, *named[0]) if named else ()
+    return Answer(question, paragraphs or (_UNREAD,), facts)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+    )
+
+
+def _shown(value: object) -> object:
+    """Return lists as paragraphs, and the mark of facts as one.
+
+    Texts of a run, which may be untrusted, have one line.
+    """
+    if isinstance(value, bytes):
+        return f"\n\n{value.decode()}\n\n"
+    if isinstance(value, list | tuple):
+        return "\n\n".join(str(_shown(each)) for each in value)
+    return value.replace("\n", " ").replace("\0", " ") if isinstance(value, str) else value
