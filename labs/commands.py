@@ -152,8 +152,7 @@ def shell_command(folder: Path, name: str) -> None:
 
     A host's programs are the lab's: tc, sysctl, ss, ping, tcpdump, iperf, python3.
     """
-    from experiments.cli.shell import typed_lines
-    from experiments.programs.typed import HELP
+    from experiments.cli.shell import HELP, typed_lines
     from labs.definition.runs import TYPED
     from labs.student.runs import open_shell
 

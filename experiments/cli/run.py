@@ -12,8 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from experiments.cli.commands import list_option, one_clear_message, studies_option
-from experiments.cli.defaults import use_defaults
+from experiments.cli.commands import list_option, one_clear_message, studies_option, use_defaults
 from experiments.cli.options import (
     add_common_options,
     options_from,

@@ -30,7 +30,7 @@ from analysis.reporting.answers import (
 from analysis.reporting.flows import all_flows, rates_of_flows, sharing
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, quantity
-from experiments.study.answers import answers_from
+from experiments.study.reports import answers_from
 
 RATE = quantity("flows.sent", "Rate of all flows at the senders", "Mbit/s", 1e-3)
 GOODPUT = quantity("flows.total", "Goodput of all flows", "Mbit/s", 1e-3)

@@ -20,7 +20,7 @@ from analysis.reporting.effects import SweptCell, varied
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, published_rows, quantity
 from experiments.packet_dropper import ON_THE_LINK
-from experiments.study.answers import answers_from
+from experiments.study.reports import answers_from
 
 REPETITIONS = 10
 """Columns of elapsed times: as many as were published."""

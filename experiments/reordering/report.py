@@ -15,7 +15,7 @@ from analysis.reporting.answers import (
 from analysis.reporting.run_graphs import all_graphs as usual
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity, quantity
-from experiments.study.answers import answers_from
+from experiments.study.reports import answers_from
 
 RATE = quantity("flows.sent", "Rate at the sender", "Mbit/s", 1e-3)
 SHARE = quantity("order.share", "Share of packets that were reordered")

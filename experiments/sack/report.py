@@ -13,7 +13,7 @@ from analysis.reporting import tables as q
 from analysis.reporting.answers import Answer
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import ReportQuantity, ReportTable, build_row, read_published
-from experiments.study.answers import answers_from
+from experiments.study.reports import answers_from
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity, Rate, Share, Size
 

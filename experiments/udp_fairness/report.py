@@ -30,7 +30,7 @@ from analysis.reporting.effects import Row, SweepEffect, SweptCell, flow_value, 
 from analysis.reporting.flows import rates_of_flows, sharing
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, quantity
-from experiments.study.answers import answers_from
+from experiments.study.reports import answers_from
 
 _NOTE = (
     "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its jitter"

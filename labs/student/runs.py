@@ -19,8 +19,8 @@ import msgspec
 
 from analysis.records.json_reader import Problems, UnreadableJson, read_object
 from analysis.records.run_directory import read_run
+from experiments.cli.shell import TypedCommands
 from experiments.programs.start import NetworkOptions, started
-from experiments.programs.typed import TypedCommands
 from experiments.run.request import RunRequest, choose, default_limits, refuse_kernel
 from experiments.run.session import carry_out, ready_lab
 from experiments.spec import ExperimentSpec

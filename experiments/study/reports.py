@@ -1,9 +1,9 @@
-"""Answers of a study's report, from the template answers.j2 next to it.
+"""Parts of studies' reports: answers from a template, and an even share of a link as law.
 
-A question is a line that begins with `## `; a blank line ends a paragraph, of which lines are
-joined. `facts(...)` names the quantities of an answer's table. A template has the names of the
-report's module, `results`, `conditions`, and the functions of analysis.reporting.answers without
-their argument `results`.
+The template is answers.j2 next to a report. A question is a line that begins with `## `; a blank
+line ends a paragraph, of which lines are joined. `facts(...)` names the quantities of an answer's
+table. A template has the names of the report's module, `results`, `conditions`, and the functions
+of analysis.reporting.answers without their argument `results`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from analysis.theory.law import Law, LawGraph, LawLine, LawPoint, path_of, payload_rate
 from jinja2 import Environment, StrictUndefined
 
 from analysis.measures.results import RunResults, written
 from analysis.records.spec_file import RunCondition
 from analysis.reporting import answers
 from analysis.reporting.answers import Answer
+from analysis.reporting.laws import LawComparison
 from analysis.reporting.tables import ReportQuantity
 
 _OF_A_RUN = ("called", "causes", "each", "middle", "more_repetitions", "parameter", "ratios")
 _TABLE = re.compile(r"\0(\d+)")
+_MBIT = 8e-6
 _UNREAD = "The files that show this could not be read."
 
 
@@ -81,3 +84,26 @@ def _shown(value: object) -> object:
     if isinstance(value, list | tuple):
         return "\n\n".join(str(_shown(each)) for each in value)
     return value.replace("\n", " ").replace("\0", " ") if isinstance(value, str) else value
+
+
+def even_shares(
+    results: RunResults, law: Law, caption: str, assumptions: tuple[str, ...]
+) -> LawComparison:
+    """Compare the rate of each flow and repetition with an even share of the link."""
+    even = _MBIT * payload_rate(path_of(results)) / len(results.run.flows)
+    points = tuple(
+        LawPoint(flow.flow.name, number, flow.goodput / 1000, even)
+        for measured in results.measured
+        for number, flow in enumerate(measured.flows, 1)
+        if flow.goodput is not None
+    )
+    numbers = [point.x for point in points]
+    line = LawLine("the law: an even share", [0.5, max(numbers, default=0) + 0.5], [even, even])
+    graph = LawGraph(
+        ("flow", "rate at its receiver (Mbit/s)"),
+        (line,),
+        (numbers, [point.measured for point in points]),
+        tolerance=law.tolerance,
+    )
+    head = ("Flow", "Rate (Mbit/s)")
+    return LawComparison(law, points, head, graph if points else None, caption, assumptions)
