@@ -22,7 +22,7 @@ from analysis.reporting.laws import (
     law_report,
     samples_of,
 )
-from experiments.study.published import law
+from experiments.study.reports import law
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from experiments.spec import (
     word,
     words,
 )
+from experiments.study.kernels import LINUX_2_6, under
 from experiments.study.parameters import (
     MEANING,
     NONE,
@@ -31,7 +32,6 @@ from experiments.study.parameters import (
     require_count,
     settings_for,
 )
-from experiments.study.profiles import LINUX_2_6, under
 from topologies.errors import UsageError
 from topologies.shapes import star
 from topologies.spec import Channel

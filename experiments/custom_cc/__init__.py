@@ -26,6 +26,7 @@ from experiments.spec import (
     word,
     words,
 )
+from experiments.study.kernels import LINUX_2_6_FULL_LINE, under
 from experiments.study.parameters import (
     MEANING,
     NONE,
@@ -34,7 +35,6 @@ from experiments.study.parameters import (
     require_count,
     settings_for,
 )
-from experiments.study.profiles import LINUX_2_6_FULL_LINE, under
 from testbed.guest.kernel_modules import KernelModule, module_from
 from topologies.shapes import star
 from topologies.spec import Channel

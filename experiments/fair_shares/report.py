@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from analysis.measures.results import RunResults
-from analysis.measures.together import jain
+from analysis.measures.selection import jain
 from analysis.reporting.laws import LawComparison, law_report
-from experiments.study.published import law
-from experiments.study.reports import even_shares
+from experiments.study.reports import even_shares, law
 
 LAW = law(__file__)
 _CAPTION = (

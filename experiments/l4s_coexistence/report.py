@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.measures.results import RunResults
-from analysis.reporting.claims import claim_of_run
+from analysis.reporting.answers import claim_of_run
 from analysis.reporting.laws import LawComparison, law_report
-from experiments.study.published import law
-from experiments.study.reports import even_shares
+from experiments.study.reports import even_shares, law
 
 LAW = law(__file__)
 _CAPTION = (

@@ -19,7 +19,7 @@ from analysis.reporting.laws import (
     samples_of,
 )
 from analysis.reporting.tables import Listing
-from experiments.study.published import law
+from experiments.study.reports import law
 
 LAW = law(__file__)
 _EVENTS = ("TcpExtTCPRenoRecovery", "TcpExtTCPSackRecovery", "TcpExtTCPTimeouts")

@@ -20,8 +20,8 @@ from experiments.spec import (
     parameter,
     word,
 )
+from experiments.study.kernels import LINUX_2_4, under
 from experiments.study.parameters import require_count, settings_for
-from experiments.study.profiles import LINUX_2_4, under
 from topologies.shapes import chain
 from topologies.units import Count, Duration, Rate, Share, Size
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.study.profiles import DROPPER
+from experiments.study.kernels import DROPPER
 from experiments.study.published import Target, published, study
 
 STUDY = study(__file__)

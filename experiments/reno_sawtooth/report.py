@@ -18,7 +18,7 @@ from analysis.reporting.laws import (
     path_of,
     samples_of,
 )
-from experiments.study.published import law
+from experiments.study.reports import law
 
 LAW = law(__file__)
 _APART = 4

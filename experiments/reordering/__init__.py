@@ -23,8 +23,8 @@ from experiments.spec import (
     word,
     words,
 )
+from experiments.study.kernels import LINUX_2_6, under
 from experiments.study.parameters import settings_for
-from experiments.study.profiles import LINUX_2_6, under
 from topologies.errors import UsageError
 from topologies.shapes import star
 from topologies.spec import Channel

@@ -1,6 +1,6 @@
-"""The reports of studies, which the analysis takes from its caller.
+"""The reports of studies, which the analysis takes from its caller; figures of runs and sweeps.
 
-Figures of runs and sweeps from Python, and for the command line.
+As a program this is the analysis with the reports of all studies.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from analysis.__main__ import start
 from analysis.graphs.layers import PaperSize
 from analysis.network.verdict import NetworkVerdict
 from analysis.pages import run, sweep
@@ -27,7 +28,8 @@ from analysis.pages.sweep import SweepReport
 from analysis.reporting.laws import claimed_report
 from analysis.reporting.studies import StudyReport
 from experiments.study.catalogue import catalogue, part
-from experiments.study.published import law, law_file
+from experiments.study.published import law_file
+from experiments.study.reports import law
 from topologies.errors import TcplabError
 
 
@@ -105,3 +107,7 @@ def figure(
         report_of,
     )
     return make_figure(request)
+
+
+if __name__ == "__main__":
+    start(report_of)

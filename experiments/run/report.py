@@ -22,7 +22,7 @@ from topologies.errors import TcplabError
 
 def program(*words: str) -> list[str]:
     """Return the command line of a process that makes such pages."""
-    return command("experiments.reporting", *words)
+    return command("experiments.reporting.studies", *words)
 
 
 def make_page(kind: str, folder: Path, words: IO[str] | None = None) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 
 from experiments.flows.traffic import planned
 from experiments.spec import Condition, Draw, ExperimentSpec, Flow
-from experiments.study.kernel_needs import without_what_always_holds
+from experiments.study.kernels import without_what_always_holds
 from testbed.guest.namespaces import CONGESTION_CONTROL, HOST_SYSCTLS
 from testbed.host import supervise
 from testbed.host.supervise import Limits, Progress, Usage

@@ -20,8 +20,8 @@ from experiments.spec import (
     sack,
     word,
 )
+from experiments.study.kernels import LINUX_3_10, under
 from experiments.study.parameters import require_choice, settings_for
-from experiments.study.profiles import LINUX_3_10, under
 from topologies.shapes import two_hosts
 from topologies.spec import Channel, TopologySpec
 from topologies.units import Duration, Packets, Rate, Share

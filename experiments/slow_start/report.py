@@ -9,7 +9,7 @@ from analysis.measures.results import Measured, RunResults
 from analysis.reporting.formulas import slow_start_segments
 from analysis.reporting.laws import LawComparison, LawGraph, LawLine, LawPoint, law_report, path_of
 from analysis.table import ColumnTable
-from experiments.study.published import law
+from experiments.study.reports import law
 
 _COLUMNS = ("forward", "sequence", "acknowledgement", "payload")
 

@@ -23,7 +23,7 @@ from typing import Any
 from experiments.spec import Draw, ExperimentSpec
 from experiments.study import link
 from experiments.study.catalogue import Experiment
-from experiments.study.kernel_needs import refuse_what_is_lacking
+from experiments.study.kernels import refuse_what_is_lacking
 from testbed.lab.kernel import choice
 from topologies.data import digest, from_data, kind_at, replaced, to_data
 from topologies.errors import UsageError

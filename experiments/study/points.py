@@ -17,8 +17,7 @@ from analysis.measures.results import value_of
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from experiments.study.catalogue import find
 from experiments.study.grid import Combination, combination
-from experiments.study.kernel_needs import refuse_what_is_lacking
-from experiments.study.profiles import Profile
+from experiments.study.kernels import Profile, refuse_what_is_lacking
 from experiments.study.published import Target, published_study, targets_of
 from testbed.lab.kernel import all_series, as_numbers, kernel_version
 from testbed.lab.ready import built_lab

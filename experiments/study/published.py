@@ -19,7 +19,6 @@ import msgspec
 
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import columns
-from analysis.reporting.laws import Law
 from experiments.study.catalogue import Experiment, catalogue, find
 from experiments.study.grid import combination
 from topologies.errors import UsageError
@@ -233,12 +232,6 @@ def _rows(named: Experiment, quick: bool) -> Iterator[Target]:
         yield from (_by_law(named.name, row) for row in laws)
     else:
         yield from _of_assignment(named, quick)
-
-
-def law(file: str) -> Law:
-    """Read the law in law.toml next to a module's `file`, which a report compares with runs."""
-    content = law_file(Path(file).with_name("law.toml"))
-    return Law(**{name: part for name, part in content.items() if not isinstance(part, dict)})
 
 
 def law_file(file: Path) -> dict[str, Any]:

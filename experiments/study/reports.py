@@ -14,15 +14,23 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from analysis.theory.law import Law, LawGraph, LawLine, LawPoint, path_of, payload_rate
 from jinja2 import Environment, StrictUndefined
 
 from analysis.measures.results import RunResults, written
 from analysis.records.spec_file import RunCondition
 from analysis.reporting import answers
 from analysis.reporting.answers import Answer
-from analysis.reporting.laws import LawComparison
+from analysis.reporting.laws import (
+    Law,
+    LawComparison,
+    LawGraph,
+    LawLine,
+    LawPoint,
+    path_of,
+    payload_rate,
+)
 from analysis.reporting.tables import ReportQuantity
+from experiments.study.published import law_file
 
 _OF_A_RUN = ("called", "causes", "each", "middle", "more_repetitions", "parameter", "ratios")
 _TABLE = re.compile(r"\0(\d+)")
@@ -84,6 +92,12 @@ def _shown(value: object) -> object:
     if isinstance(value, list | tuple):
         return "\n\n".join(str(_shown(each)) for each in value)
     return value.replace("\n", " ").replace("\0", " ") if isinstance(value, str) else value
+
+
+def law(file: str) -> Law:
+    """Read the law in law.toml next to a module's `file`, which a report compares with runs."""
+    content = law_file(Path(file).with_name("law.toml"))
+    return Law(**{name: part for name, part in content.items() if not isinstance(part, dict)})
 
 
 def even_shares(

@@ -23,7 +23,7 @@ from experiments.run.session import lab_facts
 from experiments.run.store import Facts, RunFolder, result_folder
 from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination
-from experiments.study.kernel_needs import refuse_what_is_lacking
+from experiments.study.kernels import refuse_what_is_lacking
 from experiments.sweep.kernel_cases import KernelCase, KernelMeasure
 from experiments.sweep.point import Origin, Point, Record, origin
 from experiments.sweep.run import PointRunner, Watch, known_and_run

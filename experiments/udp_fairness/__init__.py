@@ -21,6 +21,7 @@ from experiments.spec import (
     parameter,
     word,
 )
+from experiments.study.kernels import LINUX_2_6, under
 from experiments.study.parameters import (
     MEANING,
     NONE,
@@ -29,7 +30,6 @@ from experiments.study.parameters import (
     require_count,
     settings_for,
 )
-from experiments.study.profiles import LINUX_2_6, under
 from topologies.disciplines import discipline, disciplines
 from topologies.shapes import star
 from topologies.spec import Channel

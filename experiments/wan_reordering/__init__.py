@@ -20,8 +20,8 @@ from experiments.spec import (
     parameter,
     word,
 )
+from experiments.study.kernels import LINUX_2_6_32, under
 from experiments.study.parameters import require_choice, settings_for
-from experiments.study.profiles import LINUX_2_6_32, under
 from topologies.shapes import two_hosts
 from topologies.spec import Channel, HostReordering
 from topologies.units import WHOLE, Duration, Packets, Rate, Share, Size

@@ -17,7 +17,7 @@ from analysis.reporting.laws import (
     payload_rate,
     samples_of,
 )
-from experiments.study.published import law
+from experiments.study.reports import law
 
 LAW = law(__file__)
 _STEADY = (0.4, 0.9)

@@ -11,7 +11,7 @@ from experiments.flows import proof
 from experiments.spec import Condition, ExperimentSpec, Proof
 from experiments.study.catalogue import find
 from experiments.study.grid import combination
-from experiments.study.kernel_needs import refuse_what_is_lacking, without_what_always_holds
+from experiments.study.kernels import refuse_what_is_lacking, without_what_always_holds
 from testbed.lab.kernel import all_series, kernel_version
 from topologies.errors import UsageError
 

@@ -13,8 +13,7 @@ from analysis.reporting.tables import published_rows
 from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
 from experiments.study.catalogue import Experiment, catalogue, find
 from experiments.study.grid import combination, single
-from experiments.study.points import asked, combinations, published_with_run, times
-from experiments.study.profiles import (
+from experiments.study.kernels import (
     DROPPER,
     LINUX_2_4,
     LINUX_2_6,
@@ -23,6 +22,7 @@ from experiments.study.profiles import (
     LINUX_3_10,
     under,
 )
+from experiments.study.points import asked, combinations, published_with_run, times
 from experiments.study.published import chosen, targets
 from experiments.sweep.definition import SweepDefinition, plan
 from experiments.sweep.results import published_of

@@ -12,7 +12,7 @@ from analysis.flows import read
 from experiments.programs.network import Network
 from experiments.programs.program import channel
 from experiments.programs.start import NetworkOptions, started
-from experiments.study.kernel_needs import lab_sysctls
+from experiments.study.kernels import lab_sysctls
 from tests.virtual.conftest import ROOT
 from topologies.errors import TcplabError, UsageError
 from topologies.shapes import (
