@@ -164,17 +164,17 @@ def compare_command(
     from experiments.sweep.kernel_cases import chosen_cases
     from experiments.sweep.kernels import KernelComparison, KernelPair, carry_out
     from experiments.sweep.progress import watching
-    from experiments.sweep.run import way_to_workers
+    from experiments.sweep.run import runner_for
 
     cases = chosen_cases(names)
     kernels = KernelPair(str(chosen(old)), str(chosen(new)))
     require_writable(out)
     program = _program() if scripts and not names else None
-    way = way_to_workers(ready_lab(kernels), [case.spec for case in cases], workers)
-    way = replace(way, wall_seconds=_LONGEST)
+    runner = runner_for(ready_lab(kernels), [case.spec for case in cases], workers)
+    runner = replace(runner, wall_seconds=_LONGEST)
     with watching("compare") as watch:
         asked = KernelComparison(kernels, cases, range(1, seeds + 1))
-        folder = carry_out(asked, out, way, watch, program)
+        folder = carry_out(asked, out, runner, watch, program)
     status = make_page("kernels", folder)
     raise SystemExit(status or _status(folder))
 

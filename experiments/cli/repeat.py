@@ -77,7 +77,7 @@ def _verify_sweep(folder: Path) -> int:
     from experiments.cli.sweep import sweep
     from experiments.sweep.definition import SweepOptions, plan
     from experiments.sweep.progress import watching
-    from experiments.sweep.run import way_to_workers
+    from experiments.sweep.run import runner_for
     from experiments.sweep.verify import SweepToRepeat, repeat_sweep
 
     known = SweepToRepeat.of(folder)
@@ -87,10 +87,10 @@ def _verify_sweep(folder: Path) -> int:
     planned = plan(options.definition())
     ready = ready_lab(spec.kernel for spec in planned.specs)
     known.require_same_lab(ready)
-    way = way_to_workers(ready, planned.specs, None, None)
+    runner = runner_for(ready, planned.specs, None, None)
     varied = tuple(factor.name for factor in planned.factors)
     with watching(planned.named.name, planned.named.progress(), varied) as watch:
-        difference = repeat_sweep(known, planned, way, watch)
+        difference = repeat_sweep(known, planned, runner, watch)
     click.echo(difference or known.same)
     return 1 if difference else 0
 
@@ -153,7 +153,7 @@ def reproduce(
     from experiments.study.published import chosen
     from experiments.sweep.progress import watching
     from experiments.sweep.reproduce import ReproductionRequest, carry_out, series_of
-    from experiments.sweep.run import way_to_workers
+    from experiments.sweep.run import runner_for
     from testbed.lab.kernel import choice
 
     wanted = chosen(quick, names, texts)
@@ -163,8 +163,8 @@ def reproduce(
     needed = [combination.spec for each in runs for combination in each.values()]
     require_writable(out)
     ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
-    way = replace(way_to_workers(ready, needed, workers, scheduler), wall_seconds=_LONGEST)
+    runner = replace(runner_for(ready, needed, workers, scheduler), wall_seconds=_LONGEST)
     request = ReproductionRequest(wanted, quick, names, texts, on, kernels)
     with watching("reproduce") as watch:
-        folder = carry_out(request, out, way, watch, watch.note)
+        folder = carry_out(request, out, runner, watch, watch.note)
     raise SystemExit(print_page("reproduction", folder, strict=strict, as_json=as_json))

@@ -21,8 +21,8 @@ from experiments.programs.start import NetworkOptions, started
 from experiments.run.request import choose
 from experiments.run.session import ready_lab
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
-from testbed.guest.typed_shell import Start, interact
 from experiments.study.kernels import refuse_virtual_time_only
+from testbed.guest.typed_shell import Start, interact
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Limits, Progress, Usage
 from testbed.lab.kernel.choice import chosen

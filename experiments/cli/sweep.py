@@ -111,7 +111,7 @@ def sweep(
 ) -> None:
     """Run an experiment over a grid and seeds, and compare the results."""
     from experiments.sweep.definition import SweepOptions, plan
-    from experiments.sweep.run import way_to_workers
+    from experiments.sweep.run import runner_for
 
     planned = plan(SweepOptions(**typed).definition())
     if dry_run:
@@ -119,8 +119,8 @@ def sweep(
         return
     require_writable(out)
     ready = ready_lab(spec.kernel for spec in planned.specs)
-    way = way_to_workers(ready, planned.specs, workers, scheduler)
-    folder = _run(planned, replace(way, wall_seconds=limit.seconds, force=force), out)
+    runner = runner_for(ready, planned.specs, workers, scheduler)
+    folder = _run(planned, replace(runner, wall_seconds=limit.seconds, force=force), out)
     raise SystemExit(print_page("sweep", folder, strict=strict, as_json=as_json))
 
 
@@ -155,14 +155,14 @@ def _cached(planned: Plan, out: Path) -> int:
         return len(memory.known(source.point(*each).key for each in points))
 
 
-def _run(planned: Plan, way: PointRunner, out: Path) -> Path:
+def _run(planned: Plan, runner: PointRunner, out: Path) -> Path:
     from experiments.sweep.progress import watching
     from experiments.sweep.run import carry_out
 
     varied = tuple(factor.name for factor in planned.factors)
     with watching(planned.named.name, planned.named.progress(), varied) as watch:
         try:
-            return carry_out(planned, out, way, watch)
+            return carry_out(planned, out, runner, watch)
         except KeyboardInterrupt:
             watch.note(
                 f"{watch.done:,} of {watch.points:,} points are cached; the same command goes on"
@@ -174,7 +174,7 @@ def _run(planned: Plan, way: PointRunner, out: Path) -> Path:
 def run_study(options: RunOptions) -> int:
     """Run an experiment that is a sweep by itself: its grid, with the options of `run`."""
     from experiments.sweep.definition import SweepDefinition, plan
-    from experiments.sweep.run import way_to_workers
+    from experiments.sweep.run import runner_for
 
     named = options.named
     settings = (
@@ -189,8 +189,8 @@ def run_study(options: RunOptions) -> int:
     require_writable(options.out)
     ready = ready_lab(spec.kernel for spec in planned.specs)
     wall_seconds = options.limit.seconds if options.limit else _patience(planned)
-    way = replace(way_to_workers(ready, planned.specs), wall_seconds=wall_seconds)
-    folder = _run(planned, way, options.out)
+    runner = replace(runner_for(ready, planned.specs), wall_seconds=wall_seconds)
+    folder = _run(planned, runner, options.out)
     return print_page("sweep", folder, strict=options.strict, as_json=options.as_json)
 
 

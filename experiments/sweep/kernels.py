@@ -26,7 +26,7 @@ from experiments.study.grid import Combination
 from experiments.study.kernels import refuse_what_is_lacking
 from experiments.sweep.kernel_cases import KernelCase, KernelMeasure
 from experiments.sweep.point import Origin, Point, Record, origin
-from experiments.sweep.run import PointRunner, Watch, known_and_run
+from experiments.sweep.run import PointRunner, Watch
 from experiments.sweep.store import results
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import built_lab
@@ -238,7 +238,11 @@ def described(
 
 
 def carry_out(
-    asked: KernelComparison, out: Path, way: PointRunner, watch: Watch, program: Path | None = None
+    asked: KernelComparison,
+    out: Path,
+    runner: PointRunner,
+    watch: Watch,
+    program: Path | None = None,
 ) -> Path:
     """Run the points that are not known yet, and return the finished folder with comparison.json.
 
@@ -264,12 +268,12 @@ def carry_out(
             "scripts": scripts,
         }
         (run.folder / FILE).write_text(json.dumps(content, indent=1) + "\n")
-        return {"kind": "kernels", "experiment": "compare", **lab_facts(way.lab), **timing}
+        return {"kind": "kernels", "experiment": "compare", **lab_facts(runner.lab), **timing}
 
     with results(out) as memory, result_folder(out / FOLDER, "compare", write) as run:
-        wanted = points(comparison, origin(way.lab))
+        wanted = points(comparison, origin(runner.lab))
         needed = [point for point, _ in wanted.values()]
-        for point, record in known_and_run(needed, way, memory, watch):
+        for point, record in runner.run_missing(needed, memory, watch):
             comparison.records[wanted[point.key][1], point.seed] = record
         if program:
             try:

@@ -34,7 +34,7 @@ from experiments.study.points import (
 from experiments.study.published import Target, published_study, seeds_of, targets
 from experiments.sweep.point import CAPTURES, ROWS, Point, Record, origin
 from experiments.sweep.results import NETWORK, counted_verdicts
-from experiments.sweep.run import PointRunner, Watch, known_and_run
+from experiments.sweep.run import PointRunner, Watch
 from experiments.sweep.store import results
 from testbed.lab.ready import Lab
 
@@ -204,7 +204,7 @@ class ReproductionRequest:
 def carry_out(
     request: ReproductionRequest,
     out: Path,
-    way: PointRunner,
+    runner: PointRunner,
     watch: Watch,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Path:
@@ -224,7 +224,7 @@ def carry_out(
             "mode": mode,
             "only": list(request.only),
             "rows": list(request.rows),
-            **for_page(way.lab),
+            **for_page(runner.lab),
             **facts,
             **totals,
             NETWORK: counted_verdicts(carried.records.values()),
@@ -232,18 +232,18 @@ def carry_out(
         }
         (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
         kind = {"kind": "reproduction", "experiment": "all"}
-        return kind | lab_facts(way.lab) | facts | totals
+        return kind | lab_facts(runner.lab) | facts | totals
 
     with results(out) as memory, result_folder(out / "reproductions", mode, write) as run:
         on = series_of(request.kernels)
         carried.combinations = combinations(request.targets, request.kernel, on)
-        points = _points(carried, request.quick, way.lab)
+        points = _points(carried, request.quick, runner.lab)
         known = memory.done(point.key for point in points)
         missing = [point for point in points if point.key not in known]
         lines = told(request.kernels.values())
-        for line in (*lines, estimated(missing, request.quick, way.slots)):
+        for line in (*lines, estimated(missing, request.quick, runner.slots)):
             tell(line)
-        for point, record in known_and_run(points, way, memory, watch):
+        for point, record in runner.run_missing(points, memory, watch):
             known_as = point.combination.digest, point.origin.metric, point.seed
             carried.records[known_as] = record
     return run.place

@@ -10,8 +10,6 @@ The table of a sweep is a Polars frame, for who has it installed:
     grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
     result = tcplab.sweep("cubic_vs_reno", grid, seeds=30)
     result.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
-
-The way of points to guests: on this machine or on a cluster; each record is stored.
 """
 
 from __future__ import annotations
@@ -65,17 +63,18 @@ class Watch(Listener):
     """The progress of a sweep, which this class ignores; subclasses show it."""
 
     def wanted(self, points: int, reused: int) -> None:
-        """Hear that `points` are wanted now, of which `reused` were known already."""
+        """Called when `points` are wanted, of which `reused` were known already."""
 
     def ended(self, point: Point, record: Record) -> None:
-        """Hear that a point has been run."""
+        """Called after each point."""
 
 
 @dataclass(frozen=True)
 class PointRunner:
-    """The way to workers. `engine` opens an engine; it is called only if a point has to be run.
+    """Runs points on guests of this machine or of a cluster; each record is stored.
 
-    `slots` guests run in parallel; a cluster has None.
+    `engine` opens an engine, which is called only if a point has to be run. `slots` guests run in
+    parallel; a cluster has None.
     """
 
     lab: Lab
@@ -85,14 +84,52 @@ class PointRunner:
     force: bool = False
     slots: int | None = None
 
+    def run(
+        self,
+        points: Iterable[Point],
+        store: PointStore,
+        watch: Watch,
+        carry: Callable[..., Record] | None = None,
+    ) -> Iterator[tuple[Point, Record]]:
+        """Run these points, in about this order, and yield each with its record.
 
-def way_to_workers(
+        The engine starts with the first point. A worker calls `carry(data, seed, wall_seconds, lab,
+        progress)` for a point.
+        """
+        by_key = {point.key: point for point in points}
+        if not by_key:
+            return
+        with self.engine(watch) as engine:
+            for done in engine.run(self._task(point, carry) for point in by_key.values()):
+                point = by_key[done.key]
+                record = done.value if done.error is None else _broken(done)
+                store.add(point.combination.spec.name, point, record)
+                watch.ended(point, record)
+                yield point, record
+
+    def run_missing(
+        self, points: Sequence[Point], store: PointStore, watch: Watch
+    ) -> Iterator[tuple[Point, Record]]:
+        """Yield each point's record: first the known ones, then the others as they are run."""
+        known = store.done(point.key for point in points)
+        watch.wanted(len(points), len(known))
+        yield from ((point, known[point.key]) for point in points if point.key in known)
+        yield from self.run((point for point in points if point.key not in known), store, watch)
+
+    def _task(self, point: Point, carry: Callable[..., Record] | None) -> Task:
+        if metric := point.origin.metric:
+            carry = partial(carry_rows, metric=metric)
+        carry = carry or _CARRIES[point.origin.measures]
+        return Task(point.key, carry, (point.combination.data, point.seed, self.wall_seconds))
+
+
+def runner_for(
     ready: Lab,
     specs: Iterable[ExperimentSpec],
     workers: int | None = None,
     scheduler: str | None = None,
 ) -> PointRunner:
-    """Return the way to guests of this machine, or through a scheduler to those of a cluster.
+    """Return the runner on guests of this machine, or through a scheduler on those of a cluster.
 
     `workers` guests run in parallel on this machine, by default as many as it has room for. Raises
     UsageError if the scheduler's address is not tls://.
@@ -109,47 +146,6 @@ def way_to_workers(
     )
 
 
-def run_points(
-    points: Sequence[Point],
-    way: PointRunner,
-    memory: PointStore,
-    watch: Watch,
-    carry: Callable[..., Record] | None = None,
-) -> Iterator[tuple[Point, Record]]:
-    """Run these points, in about this order; each record is stored and then yielded.
-
-    The engine starts with the first point. A worker calls `carry(data, seed, wall_seconds, lab,
-    progress)` for a point.
-    """
-    if not points:
-        return
-    by_key = {point.key: point for point in points}
-    with way.engine(watch) as engine:
-        for done in engine.run(_task(point, way, carry) for point in by_key.values()):
-            point, record = by_key[done.key], done.value if done.error is None else _broken(done)
-            memory.add(point.combination.spec.name, point, record)
-            watch.ended(point, record)
-            yield point, record
-
-
-def known_and_run(
-    points: Sequence[Point], way: PointRunner, memory: PointStore, watch: Watch
-) -> Iterator[tuple[Point, Record]]:
-    """Yield each point's record: first those that are known, then the others as they are run."""
-    known = memory.done(point.key for point in points)
-    watch.wanted(len(points), len(known))
-    yield from ((point, known[point.key]) for point in points if point.key in known)
-    missing = [point for point in points if point.key not in known]
-    yield from run_points(missing, way, memory, watch)
-
-
-def _task(point: Point, way: PointRunner, carry: Callable[..., Record] | None) -> Task:
-    if metric := point.origin.metric:
-        carry = partial(carry_rows, metric=metric)
-    carry = carry or _CARRIES[point.origin.measures]
-    return Task(point.key, carry, (point.combination.data, point.seed, way.wall_seconds))
-
-
 def _broken(done: Done) -> Record:
     """Return the record of a point without one, such as after three lost workers."""
     problem = f"{type(done.error).__name__}: {done.error}"
@@ -160,14 +156,14 @@ FOLDER = "sweeps"
 _BATCH = 10  # seeds between two looks at the intervals, if --until decides
 
 
-def carry_out(plan: Plan, out: Path, way: PointRunner, watch: Watch) -> Path:
+def carry_out(plan: Plan, out: Path, runner: PointRunner, watch: Watch) -> Path:
     """Run the points that are not known yet, and return the finished folder.
 
     It holds rows.csv and sweep.json. Raises TcplabError if a point cannot be run or a file cannot
     be written. Finished points are kept in any case: the same plan continues.
     """
     with results(out) as memory:
-        sweep = _SweepRun(plan, way, memory, watch, plan.origin(way.lab))
+        sweep = _SweepRun(plan, runner, memory, watch, plan.origin(runner.lab))
         with result_folder(out / FOLDER, plan.named.name, sweep.write) as run:
             sweep.fill()
     return run.place
@@ -178,7 +174,7 @@ class _SweepRun:
     """A plan on its way: the points by their keys, and which of them ended."""
 
     plan: Plan
-    way: PointRunner
+    runner: PointRunner
     memory: PointStore
     watch: Watch
     source: Origin
@@ -212,23 +208,23 @@ class _SweepRun:
         """Run the points that are not known."""
         self.points |= {point.key: point for point in points}
         keys = (point.key for point in points)
-        known = set() if self.way.force else self.memory.known(keys)
+        known = set() if self.runner.force else self.memory.known(keys)
         self.ended |= known
         self.reused += len(known)
         self.watch.wanted(len(self.points), self.reused)
         missing = [point for point in points if point.key not in known]
-        for point, _ in run_points(missing, self.way, self.memory, self.watch):
+        for point, _ in self.runner.run(missing, self.memory, self.watch):
             self.ended.add(point.key)
 
     def write(self, run: RunFolder, timing: Facts) -> dict[str, Any]:
         """Write the files of the sweep, and return its manifest."""
-        plan, lab = self.plan, self.way.lab
+        plan, lab = self.plan, self.runner.lab
         # By combination and seed, whatever the order in which the points ended.
         place = {id(combination): index for index, combination in enumerate(plan.combinations)}
         points = [self.points[key] for key in self.ended]
         points.sort(key=lambda point: (place[id(point.combination)], point.seed))
         ended = EndedPoints(self.memory, points)
-        facts = {**timing, "workers": self.way.workers}
+        facts = {**timing, "workers": self.runner.workers}
         of_page = {"id": run.identifier, **for_page(lab), **facts}
         write_results(run.folder, plan, ended, len(self.points), self.reused, of_page)
         return {
@@ -304,6 +300,6 @@ def sweep(
     content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
     planned, out = plan(from_mapping(content, "The sweep")), Path(out)
     ready = lab_for(spec.kernel for spec in planned.specs)
-    way = replace(way_to_workers(ready, planned.specs, workers, scheduler), force=force)
-    folder = carry_out(planned, out, way, watch or Watch())
+    runner = replace(runner_for(ready, planned.specs, workers, scheduler), force=force)
+    folder = carry_out(planned, out, runner, watch or Watch())
     return SweepResult(folder)

@@ -67,13 +67,13 @@ class SweepToRepeat:
         require_lab("sweep", self.lab_digest, self.parts, ready)
 
 
-def repeat_sweep(known: SweepToRepeat, plan: Plan, way: PointRunner, watch: Watch) -> str:
+def repeat_sweep(known: SweepToRepeat, plan: Plan, runner: PointRunner, watch: Watch) -> str:
     """Run all points again and return the first difference in a sentence; empty for none.
 
     A repeated table that differs is kept next to the sweep.
     """
     with scratch() as place:
-        made = carry_out(plan, place, way, watch)
+        made = carry_out(plan, place, runner, watch)
         for name, text in known.tables:
             if difference := first_difference(text, (made / name).read_text(), name):
                 kept = _free(known.folder.resolve())

@@ -11,7 +11,7 @@ from typing import TypeVar
 from experiments.run.session import lab_facts, ready_lab
 from experiments.sweep.point import Point, Record
 from experiments.sweep.progress import watching
-from experiments.sweep.run import PointRunner, way_to_workers
+from experiments.sweep.run import PointRunner, runner_for
 from experiments.sweep.store import results
 from labs.definition.answers import examples_of
 from labs.definition.assignment import Course, Variant, nominal_variant
@@ -123,7 +123,7 @@ def _runner(request: ClassRequest, module: Path) -> PointRunner:
     own = examples_of(lab, module)
     specs = [combination_of(run, largest, own).spec for run in lab.runs]
     ready = ready_lab(spec.kernel for spec in specs)
-    return replace(way_to_workers(ready, specs, request.workers), wall_seconds=_WALL_SECONDS)
+    return replace(runner_for(ready, specs, request.workers), wall_seconds=_WALL_SECONDS)
 
 
 def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:

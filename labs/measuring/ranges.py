@@ -10,7 +10,7 @@ from pathlib import Path
 
 from experiments.run.session import ready_lab
 from experiments.sweep.progress import watching
-from experiments.sweep.run import way_to_workers
+from experiments.sweep.run import runner_for
 from experiments.sweep.store import results
 from labs.definition import catalogue
 from labs.definition.answers import OwnParts, examples_of
@@ -79,7 +79,7 @@ def carry_out(
         own = examples_of(lab, module or example_module(folder))
         specs = [combination_of(run, variants[0], own).spec for run in lab.runs]
         ready = ready_lab(spec.kernel for spec in specs)
-        references = References(way_to_workers(ready, specs, workers), memory, watch)
+        references = References(runner_for(ready, specs, workers), memory, watch)
         points = {
             (variant, run.name): [
                 references.point(combination_of(run, variant, own), seed)
@@ -125,7 +125,7 @@ def _hidden_runs(
         plain = [run for run in lab.runs if not run.chosen and not run.module]
         specs = [combination_of(run, nominal_variant(lab)).spec for run in plain]
         ready = ready_lab(spec.kernel for spec in specs)
-        way = way_to_workers(ready, specs, workers)
+        way = runner_for(ready, specs, workers)
         hidden = HiddenRuns(lab, course, References(way, memory, watch), own)
         hidden.references.ask(hidden.points())
         yield hidden

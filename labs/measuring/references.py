@@ -24,7 +24,7 @@ from experiments.run.seed import carry_seed, limits_for
 from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination
 from experiments.sweep.point import Origin, Point, Record, carry_point, origin
-from experiments.sweep.run import PointRunner, Watch, run_points
+from experiments.sweep.run import PointRunner, Watch
 from experiments.sweep.store import PointStore
 from labs.definition.answers import OwnParts
 from labs.definition.assignment import Course
@@ -138,7 +138,7 @@ class References:
         self.records |= self.memory.done(wanted)
         self.watch.wanted(len(wanted), len(wanted.keys() & self.records.keys()))
         missing = [point for key, point in wanted.items() if key not in self.records]
-        for point, record in run_points(missing, self.way, self.memory, self.watch, carry):
+        for point, record in self.way.run(missing, self.memory, self.watch, carry):
             self.records[point.key] = record
 
     def keep(self, points: Iterable[Point], folder: Path) -> dict[str, str]:

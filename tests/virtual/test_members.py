@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from distributed import Client, LocalCluster
 
 from experiments.cli.commands import tcplab
-from experiments.sweep.run import way_to_workers
+from experiments.sweep.run import runner_for
 from testbed.engine import cluster as cluster_module
 from testbed.engine.certificates import (
     FOLDER,
@@ -265,7 +265,7 @@ def test_an_address_without_tls_is_refused_everywhere(
     done = CliRunner().invoke(tcplab, ["worker", address])
     assert done.exit_code == 2 and "is not tls://HOST:PORT" in done.output
     with pytest.raises(UsageError, match="other users of that machine"):
-        way_to_workers(no_lab, [], None, address)
+        runner_for(no_lab, [], None, address)
 
 
 def test_the_command_for_certificates_makes_them_once(folder: Path) -> None:
