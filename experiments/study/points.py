@@ -12,8 +12,6 @@ from importlib import import_module
 from typing import Any, Literal
 
 import experiments
-from analysis.measures.metrics import Row
-from analysis.measures.results import value_of
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from experiments.study.catalogue import find
 from experiments.study.grid import Combination, combination
@@ -181,16 +179,6 @@ def _shared(name: str, published: Combination | None, spec: ExperimentSpec) -> s
         return None
     shared = {condition.name for condition in {*theirs.conditions} & {*spec.conditions}}
     return name if name in shared and {*theirs.modules} <= {*spec.modules} else None
-
-
-def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
-    """Return a value of each run's rows under this condition, in the target's unit.
-
-    Runs without a value are left out.
-    """
-    chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
-    values = (value_of(rows, target.metric, target.flow, target.among) for rows in chosen)
-    return [round(value * target.scale, 6) for value in values if value is not None]
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,12 @@ from experiments.study.points import (
     condition_of,
     described,
     profile_of,
-    taken,
     times,
     told,
 )
 from experiments.study.published import Target, published_study, seeds_of, targets
 from experiments.sweep.point import CAPTURES, ROWS, Point, Record, origin
-from experiments.sweep.results import NETWORK, counted_verdicts
+from experiments.sweep.results import NETWORK, counted_verdicts, taken
 from experiments.sweep.run import PointRunner, Watch
 from experiments.sweep.store import results
 from testbed.lab.ready import Lab

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from analysis.measures.metrics import Row, columns
+from analysis.measures.results import value_of
 from analysis.measures.sweep_folder import BINS, GROUP, ROWS, SERIES, SERIES_HEAD, SERIES_VERSION
 from experiments.run.report import GOOD
 from experiments.spec import ExperimentSpec
 from experiments.study.catalogue import part
 from experiments.study.grid import Combination, Factor
-from experiments.study.points import command, published_with_run, taken
+from experiments.study.points import command, published_with_run
 from experiments.study.points import described as target_row
 from experiments.study.published import Target, published_study
 from experiments.sweep.definition import Plan, described
@@ -273,6 +274,16 @@ def _warning(warning: str, givers: list[Point]) -> str:
     if len(givers) == 1:
         return f"{first[0].upper()}{first[1:]}{warning}"
     return f"{len(givers):,} points, the first {first}{warning}"
+
+
+def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
+    """Return a value of each run's rows under this condition, in the target's unit.
+
+    Runs without a value are left out.
+    """
+    chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
+    values = (value_of(rows, target.metric, target.flow, target.among) for rows in chosen)
+    return [round(value * target.scale, 6) for value in values if value is not None]
 
 
 def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
