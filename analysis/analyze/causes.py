@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 
 from analysis import fmt
 from analysis.analyze.facts import ConnectionFacts, DirectionFacts, Place
+from analysis.flows.columns import table_rows
 
 
 class Cause(StrEnum):
@@ -39,37 +41,11 @@ class Cause(StrEnum):
     UNKNOWN = "cannot tell"
 
 
-REMEDIES = {
-    Cause.UNANSWERED: "check the firewall's rules, and the server's address",
-    Cause.REFUSED: "start the server, or use its port",
-    Cause.LOST_SYN: "look for losses on the path, or raise the server's backlog",
-    Cause.BLACK_HOLE: "lower the MTU, clamp the MSS, or set net.ipv4.tcp_mtu_probing=1",
-    Cause.SILENT: "check that the host there runs and is reached (ping), and firewalls between",
-    Cause.RESET: "see why the program there ended, or left data unread; a reset that a capture"
-    " there lacks comes from a firewall between",
-    Cause.WINDOW: "enlarge the receive buffer (net.ipv4.tcp_rmem, SO_RCVBUF)",
-    Cause.UNSCALED: "enable window scaling at both ends",
-    Cause.CLOSED: "run strace -f -r -p PID there; long steps show what it does between its reads",
-    Cause.LOSS: "look for errors on the path, or use BBR, which slows down less",
-    Cause.POLICER: "pace the sender, or raise the policer's burst size",
-    Cause.TIMEOUT: "look for losses on the path; SACK and RACK-TLP avoid time-outs",
-    Cause.BLOAT: "use fq_codel or cake at the slowest link",
-    Cause.START: "reuse connections for more data",
-    Cause.MARKS: "use a faster link",
-    Cause.REORDERING: "send each flow along one path",
-    Cause.DELAYED_ACK: "set TCP_NODELAY, or write each message at once",
-    Cause.SERVER: "run strace -f -r -p PID there; long steps show what delays an answer",
-    Cause.CLIENT: "run strace -f -r -p PID there; long steps show what delays the next request",
-    Cause.PAUSES: "run strace -f -r -p PID there; long steps show what delays a write",
-}
+TABLE = tuple(table_rows(Path(__file__).with_name("causes.csv")))
+"""A row for each rule of a verdict: its cause, its sentence, and what helps."""
+REMEDIES = {Cause[row["cause"]]: row["remedy"] for row in TABLE if row["remedy"]}
 """Remedies by cause, to follow *Try:*; the other causes have none."""
-_BEGINNINGS = {
-    Cause.UNKNOWN: "Cannot tell: ",
-    Cause.BRIEF: "No fault found: ",
-    Cause.LINK: "No fault found: ",
-    Cause.RESET: "Broken off: ",
-    Cause.SILENT: "Broken off: ",
-}
+_BEGINNINGS = {Cause[row["cause"]]: row["beginning"] for row in TABLE}
 
 
 @dataclass(frozen=True)
@@ -102,7 +78,7 @@ class SlownessVerdict:
     def reason(self) -> str:
         """The cause and its evidence as a sentence."""
         evidence = "; ".join(self._evidence)
-        text = _BEGINNINGS.get(self.cause, "Slow because: ") + self.because
+        text = f"{_BEGINNINGS[self.cause]}: {self.because}"
         return text + (f" ({evidence})." if evidence else ".")
 
     @property

@@ -1,9 +1,9 @@
 """Reason why a connection is slow, from its row of the connections' table.
 
-The rules of `OPENING` look at connections that never got going or died, and the first that fits
-decides. Of `RULES`, that with the greatest share of the time decides. All work at any place of the
-capture: the engine moves what it sees to the sender by the round trip of the handshake
-(core/src/sender_view.rs).
+causes.csv has a row for each rule. The rules of `OPENING` look at connections that never got going
+or died, and the first that fits decides. Of `RULES`, that with the greatest share of the time
+decides. All work at any place of the capture: the engine moves what it sees to the sender by the
+round trip of the handshake (core/src/sender_view.rs).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from analysis import fmt
 from analysis.analyze.causes import (
+    TABLE,
     Cause,
     Features,
     SlownessVerdict,
@@ -48,35 +49,30 @@ BRIEF = 10 * 10**6
 """ns; a connection that is over sooner is not slow."""
 LEAST_SEGMENT = 536
 """Payload that every path carries (RFC 9293, section 3.7.1)."""
-_Packets = Callable[[Features, ConnectionFacts], tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class CauseRule:
-    """A cause, `when` it is one, `because` of what, and how much of the time it explains.
+    """A row of causes.csv with its condition, and the share of the time that its cause took.
 
-    `because` has names of WORDS in braces. `time` is the time that the cause took, its share that
-    of all; `packets` are the first and last packet of the evidence. A rule that works `anywhere`
-    needs no handshake: rounds, round trips and windows do.
+    `because` has names of WORDS in braces, `packets` is one of PACKETS or a limit's. A rule that
+    works `anywhere` needs no handshake: rounds, round trips and windows do.
     """
 
     cause: Cause
     when: Callable[[Features], bool]
+    share: Callable[[Features], float | None]
     because: str
-    time: Callable[[Features], float] | None = None
-    packets: _Packets = lambda f, facts: (0, 0)
-    confidence: str = "high"
-    anywhere: bool = False
-    whole: str = "busy time"
-
-    def share(self, f: Features) -> float | None:
-        return self.time(f) / f.time if self.time else None
+    whole: str
+    packets: str
+    confidence: str
+    anywhere: bool
 
     def verdict(self, f: Features, facts: ConnectionFacts) -> SlownessVerdict:
         names = re.findall(r"{(\w+)}", self.because)
         why = self.because.format(**{name: WORDS[name](f, facts) for name in names})
-        share, packets = self.share(f), self.packets(f, facts)
-        return SlownessVerdict(self.cause, why, share, self.whole, packets, self.confidence)
+        packets = _packets(self.packets, f, facts) if self.packets else (0, 0)
+        return SlownessVerdict(self.cause, why, self.share(f), self.whole, packets, self.confidence)
 
 
 def verdict(facts: ConnectionFacts) -> SlownessVerdict:
@@ -99,16 +95,17 @@ def decide(f: Features) -> CauseRule:
     return _RESET if f.is_reset and best.cause in _FAULTLESS else best
 
 
-def _columns(name: str) -> _Packets:
-    """Return the columns with the first and the last packet of a limit or of other evidence."""
-    return lambda _, facts: _ends(facts.directions[0], name)
-
-
-def _ends(way: DirectionFacts, name: str) -> tuple[int, int]:
+def _packets(name: str, f: Features, facts: ConnectionFacts) -> tuple[int, int]:
+    """Return the first and last packet of a limit or of other evidence."""
+    main = facts.directions[0]
+    if name in ("server", "client"):
+        return (int(facts.directions[name == "client"]["answer_slowest"]),) * 2
+    if name == "silent":
+        return (int(_silent(f, facts)["loss_last"]),) * 2
+    if name == "timeouts":
+        name = "loss" if main["loss_first"] else "limited_network"
+    way = _delayed(facts) if name == "delayed_ack" else main
     return int(way[f"{name}_first"]), int(way[f"{name}_last"])
-
-
-_NETWORK, _LOSSES, _RECEIVER = map(_columns, ("limited_network", "loss", "limited_receiver"))
 
 
 def _losing(f: Features) -> bool:
@@ -216,16 +213,9 @@ def _answers(f: Features, time: int, turns: int) -> bool:
     return time >= max(MOST * f.time, f.trip) and turns > 0
 
 
-def _disturbed(f: Features) -> int:
-    return max(f.reordered, f.needless)
-
-
 def _marks(f: Features) -> bool:
     is_most = f.congested >= MOST * f.time and f.marked >= FEWEST_MARKS
     return is_most and not f.loss_events and not _is_bloated(f)
-
-
-_HOLES = "full segments never arrive, smaller ones do: {hole}"
 
 
 def _tries(f: Features, facts: ConnectionFacts) -> str:
@@ -291,10 +281,6 @@ def _turns(way: DirectionFacts, time: int) -> str:
     return f"({way.source}) took {took}"
 
 
-def _slowest(at: int) -> _Packets:
-    return lambda _, facts: (int(facts.directions[at]["answer_slowest"]),) * 2
-
-
 def _unknown(f: Features, facts: ConnectionFacts) -> str:
     lacking = fmt.share(f.lacking, 1)
     is_short = f.segments < 10 and f.duration < 10 * f.trip
@@ -342,167 +328,88 @@ WORDS: Mapping[str, Callable[[Features, ConnectionFacts], str]] = {
 """Texts of a connection by their names in the rules."""
 
 
+def _open_late(f: Features) -> float:
+    """Return the share of the time by which the connection opened late."""
+    return (f.connect_time - f.trip) / max(f.duration, 1)
+
+
 def _congested(f: Features) -> float:
-    return f.congested
+    return f.congested / f.time
 
 
-def _window_time(f: Features) -> int:
-    return f.windowed - f.closed
+def _window_share(f: Features) -> float:
+    return (f.windowed - f.closed) / f.time
 
 
-_UNKNOWN = CauseRule(Cause.UNKNOWN, lambda f: True, "{unknown}")
-_BRIEF = CauseRule(Cause.BRIEF, lambda f: True, "the connection took {duration} in all")
-_RESET = CauseRule(Cause.RESET, lambda f: f.is_reset, "{broken_off}")
+def _no_share(_f: Features) -> None:
+    """Return the share of a rule that is not about time."""
+
+
+_Condition = tuple[Callable[[Features], bool], Callable[[Features], float | None]]
+_CONDITIONS: Mapping[str, _Condition] = {
+    "unanswered": (lambda f: f.is_unanswered, _no_share),
+    "refused": (lambda f: f.is_refused, _no_share),
+    "lost_syn": (
+        lambda f: f.syns >= 3 and _open_late(f) >= MOST,
+        _open_late,
+    ),
+    "black_hole": (lambda f: _is_black_hole(f) and not f.reported_mtu, _no_share),
+    "reported_hole": (_is_black_hole, _no_share),
+    "silent": (lambda f: _silent_way(f) is not None, _no_share),
+    "closed": (lambda f: _read_time(f) >= MOST * f.time, lambda f: _read_time(f) / f.time),
+    "unscaled": (lambda f: _is_windowed(f) and f.is_unscaled, _window_share),
+    "window": (lambda f: _is_windowed(f) and not f.is_unscaled, _window_share),
+    "timeouts": (lambda f: f.timeouts >= MOST * f.time, lambda f: f.timeouts / f.time),
+    "hidden_queue": (_hides_queue, _congested),
+    "policer": (lambda f: _losing(f) and not _hides_queue(f) and _is_policed(f), _congested),
+    "losses": (lambda f: _losing(f) and not _hides_queue(f) and not _is_policed(f), _congested),
+    "reordering": (
+        lambda f: (
+            f.congested >= MOST * f.time
+            and _reorders(f)
+            and max(f.reordered, f.needless) >= OUTAGES
+        ),
+        _congested,
+    ),
+    "marks": (_marks, _congested),
+    "bloat": (lambda f: _queues(f) and _is_bloated(f), _congested),
+    "link": (lambda f: _queues(f) and not _is_bloated(f) and not f.is_small, _congested),
+    "start": (_starts, _congested),
+    "delayed": (
+        lambda f: f.delayed[1] >= 2 and f.delayed[0] >= MOST * f.time,
+        lambda f: min(f.delayed[0] / f.time, 1.0),
+    ),
+    "server": (
+        lambda f: f.server >= f.client and _answers(f, f.server, f.answers[0]),
+        lambda f: f.server / f.time,
+    ),
+    "client": (
+        lambda f: f.client > f.server and _answers(f, f.client, f.answers[1]),
+        lambda f: f.client / f.time,
+    ),
+    "pauses": (
+        lambda f: f.pauses >= max(MOST * f.time, 2 * f.trip) and f.delayed_own <= f.pauses,
+        lambda f: f.pauses / f.time,
+    ),
+    "reset": (lambda f: f.is_reset, _no_share),
+    "brief": (lambda f: f.duration < BRIEF, _no_share),
+    "unknown": (lambda f: True, _no_share),
+}
+"""When each rule of causes.csv fits, and the share of the time that its cause took."""
+
+
+def _rules(stage: str) -> tuple[CauseRule, ...]:
+    return tuple(
+        CauseRule(
+            *(Cause[row["cause"]], *_CONDITIONS[row["rule"]], row["sentence"], row["share_of"]),
+            *(row["packets"], row["confidence"], bool(row["anywhere"])),
+        )
+        for row in TABLE
+        if row["stage"] == stage
+    )
+
+
+OPENING, RULES = _rules("opening"), _rules("limit")
+_RESET, _BRIEF, _UNKNOWN = _rules("end")
 _FAULTLESS = (Cause.BRIEF, Cause.LINK, Cause.START, Cause.UNKNOWN)
 """Causes that leave the end of the connection as the first thing to say."""
-OPENING = (
-    CauseRule(Cause.UNANSWERED, lambda f: f.is_unanswered, "no answer came to {tries}"),
-    CauseRule(
-        Cause.REFUSED,
-        lambda f: f.is_refused,
-        "the server refused the connection by a reset from port {port}",
-    ),
-    CauseRule(
-        Cause.LOST_SYN,
-        lambda f: f.syns >= 3 and f.connect_time - f.trip >= MOST * max(f.duration, 1),
-        "a SYN or its answer was lost: the connection opened {late} late",
-        lambda f: (f.connect_time - f.trip) / max(f.duration, 1) * f.time,
-        whole="all time",
-    ),
-    CauseRule(
-        Cause.BLACK_HOLE,
-        lambda f: _is_black_hole(f) and not f.reported_mtu,
-        _HOLES,
-        packets=_LOSSES,
-        confidence="medium",
-    ),
-    CauseRule(Cause.BLACK_HOLE, _is_black_hole, _HOLES, packets=_LOSSES),
-    CauseRule(
-        Cause.SILENT,
-        lambda f: _silent_way(f) is not None,
-        "{silence}",
-        packets=lambda f, facts: (int(_silent(f, facts)["loss_last"]),) * 2,
-    ),
-)
-RULES = (
-    CauseRule(
-        Cause.CLOSED,
-        lambda f: _read_time(f) >= MOST * f.time,
-        "the program at {target} reads too slowly: {room}",
-        _read_time,
-        _RECEIVER,
-        anywhere=True,
-    ),
-    CauseRule(
-        Cause.UNSCALED,
-        lambda f: _is_windowed(f) and f.is_unscaled,
-        "the receiver's {allowed}, for windows are not scaled",
-        _window_time,
-        _RECEIVER,
-    ),
-    CauseRule(Cause.WINDOW, _is_windowed, "the receiver's {allowed}", _window_time, _RECEIVER),
-    CauseRule(
-        Cause.TIMEOUT,
-        lambda f: f.timeouts >= MOST * f.time,
-        "the sender waited {timeouts} for its retransmission timer",
-        lambda f: f.timeouts,
-        lambda f, facts: (_LOSSES if facts.directions[0]["loss_first"] else _NETWORK)(f, facts),
-        anywhere=True,
-    ),
-    CauseRule(
-        Cause.UNKNOWN,
-        _hides_queue,
-        "without SACK the {lost} lost ({part}) do not show whether a queue was full",
-        _congested,
-        _LOSSES,
-        anywhere=True,
-    ),
-    CauseRule(
-        Cause.POLICER,
-        lambda f: _losing(f) and not _hides_queue(f) and _is_policed(f),
-        "a policer drops without a queue: {lost} ({part}) in {bursts}",
-        _congested,
-        _LOSSES,
-        "medium",
-        anywhere=True,
-    ),
-    CauseRule(
-        Cause.LOSS,
-        lambda f: _losing(f) and not _hides_queue(f) and not _is_policed(f),
-        "the network lost {lost} ({part}) without a queue before, and the sender slows down",
-        _congested,
-        _LOSSES,
-        anywhere=True,
-    ),
-    CauseRule(
-        Cause.REORDERING,
-        lambda f: f.congested >= MOST * f.time and _reorders(f) and _disturbed(f) >= OUTAGES,
-        "the path reorders packets, which the sender takes for losses: {reordered}",
-        _congested,
-        _LOSSES,
-        anywhere=True,
-    ),
-    CauseRule(
-        Cause.MARKS,
-        _marks,
-        "a queue marks packets (ECN) before it is full, and the sender slows down: {marks}",
-        _congested,
-        _NETWORK,
-        anywhere=True,
-    ),
-    CauseRule(
-        Cause.BLOAT,
-        lambda f: _queues(f) and _is_bloated(f),
-        "a queue adds {queue} to the round trip of {trip}",
-        _congested,
-        _NETWORK,
-    ),
-    CauseRule(
-        Cause.LINK,
-        lambda f: _queues(f) and not _is_bloated(f) and not f.is_small,
-        "the link's rate is reached, {rate} on average, with a queue of {queue}",
-        _congested,
-        _NETWORK,
-    ),
-    CauseRule(
-        Cause.START,
-        _starts,
-        "{size} end while the congestion window still grows, or the sender paces itself",
-        _congested,
-        _NETWORK,
-        "low",
-    ),
-    CauseRule(
-        Cause.DELAYED_ACK,
-        lambda f: f.delayed[1] >= 2 and f.delayed[0] >= MOST * f.time,
-        "small writes wait for delayed ACKs: {waits}, {wait} each (Nagle's algorithm)",
-        lambda f: min(f.delayed[0], f.time),
-        lambda _, facts: _ends(_delayed(facts), "delayed_ack"),
-        anywhere=True,
-        whole="all time",
-    ),
-    CauseRule(
-        Cause.SERVER,
-        lambda f: f.server >= f.client and _answers(f, f.server, f.answers[0]),
-        "the sender of the data {server}",
-        lambda f: f.server,
-        _slowest(0),
-        whole="all time",
-    ),
-    CauseRule(
-        Cause.CLIENT,
-        lambda f: f.client > f.server and _answers(f, f.client, f.answers[1]),
-        "the other end {client}",
-        lambda f: f.client,
-        _slowest(1),
-        whole="all time",
-    ),
-    CauseRule(
-        Cause.PAUSES,
-        lambda f: f.pauses >= max(MOST * f.time, 2 * f.trip) and f.delayed_own <= f.pauses,
-        "the sending program ({source}) paused between its writes",
-        lambda f: f.pauses,
-        _columns("limited_idle"),
-        whole="all time",
-    ),
-)
