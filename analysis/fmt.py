@@ -1,10 +1,22 @@
-"""Figures as a reader wants them: three digits and the unit that fits."""
+"""Figures and words as a reader wants them: few digits, the unit that fits, plurals and lists."""
 
+from __future__ import annotations
+
+import re
 from collections.abc import Sequence
+from math import floor, isfinite, log10
+from statistics import median
+from typing import TYPE_CHECKING
 
 from topologies.units import DECIMAL, TIMES
 
+if TYPE_CHECKING:
+    from analysis.measures.metrics import Metric
+
 NOTHING = "\N{EN DASH}"
+"""The cell of a table without a value."""
+MINUS = "\N{MINUS SIGN}"
+_MOST_DECIMALS = 6
 _STEPS = [(prefix, step) for prefix, step in reversed(DECIMAL.items()) if prefix]
 
 
@@ -64,3 +76,69 @@ def digits(value: float) -> str:
     if round(value, 1) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}" if value >= 0.001 or not value else f"{value:.6f}".rstrip("0")
+
+
+def written(value: float) -> str:
+    """Write a figure for a reader: whole numbers in full, others to three digits."""
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def spread(values: Sequence[float]) -> str:
+    """Write the median, and the range if several values differ as written; a dash for no value."""
+    if not values:
+        return NOTHING
+    low, high = written(min(values)), written(max(values))
+    return written(median(values)) + (f" ({low} to {high})" if low != high else "")
+
+
+def called(metric: Metric) -> str:
+    """The metric's title inside a sentence; a name such as Jain's keeps its capital."""
+    first = metric.title.partition(" ")[0]
+    return metric.title if first.endswith("'s") else metric.title[:1].lower() + metric.title[1:]
+
+
+def verb(metric: Metric) -> str:
+    """is or are, after what `called` gives."""
+    return "are" if any(re.search("[^s']s$", word) for word in metric.title.split()[:2]) else "is"
+
+
+def with_unit(name: str, unit: str, how: str = " ({})") -> str:
+    """Return the name with its unit, if it has one, such as "Goodput (kbit/s)"."""
+    return name + how.format(unit) if unit else name
+
+
+def in_a_row(seeds: Sequence[int], most: int | None = None) -> str:
+    """Return seeds that follow each other by their ends, others one by one, at most `most`."""
+    if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
+        return f"{seeds[0]} to {seeds[-1]}"
+    left_out = most is not None and len(seeds) > most
+    return ", ".join(map(str, seeds[:most])) + ", ..." * left_out
+
+
+def decimals(low: float, high: float, neutral: float | None = None) -> int:
+    """The decimals that show two digits of the width, and no end as `neutral` that is not."""
+    places = max(0, min(_MOST_DECIMALS, 1 - floor(log10(high - low))))
+    while (
+        places < _MOST_DECIMALS
+        and neutral in (round(low, places), round(high, places))
+        and neutral not in (low, high)
+    ):
+        places += 1
+    return places
+
+
+def fixed(value: float, places: int) -> str:
+    """A figure with that many decimals; what rounds to zero has no sign."""
+    return f"{round(value, places) + 0.0:,.{places}f}".replace("-", MINUS)
+
+
+def signed(value: float) -> str:
+    """A figure to three digits, a dash for none."""
+    return written(value).replace("-", MINUS) if isfinite(value) else NOTHING
+
+
+def probability(p: float) -> str:
+    """`p` with its sign, such as "= 0.031" or "< 0.0001"."""
+    return "< 0.0001" if p < 0.0001 else f"= {p:.2g}" if p < 0.9995 else "= 1"

@@ -19,7 +19,7 @@ from analysis.graphs.capture import (
     SackBlocks,
     SentSegments,
 )
-from analysis.graphs.layers import BYTES, KINDS, LOOKS, TIME, Axis, Graph, Layer, graph, look_of
+from analysis.graphs.layers import KINDS, LOOKS, TIME, Axis, Graph, Layer, look_of, plain
 from analysis.table import ColumnTable, Whole
 
 Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)
@@ -218,16 +218,6 @@ def _is_bare(packets: ColumnTable) -> NDArray[np.bool_]:
     return np.asarray(~takes & (packets["kind"].values <= 1))
 
 
-WAITED = (
-    "One-way delay less the quickest packet's, so that a difference of the two clocks does not"
-    " matter (their drift does). All connections that go this way are counted."
-)
-QUEUED = (
-    "Payload that arrived while a packet waited: what stood before it, if there is one queue and it"
-    " keeps the order."
-)
-
-
 def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, Graph]:
     """Draw the waiting time (ms) of each packet and the bytes ahead, when it left.
 
@@ -240,20 +230,8 @@ def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, 
     fields = {"record": some.whole("number")}
     times = left - direction.start
     return (
-        graph(
-            "queue_time",
-            "Queue: time waited",
-            WAITED,
-            Axis("waited", "ms", 1e-6, zero=True),
-            Layer("waited", "line", times, waited, fields=fields),
-        ),
-        graph(
-            "queue_bytes",
-            "Queue: bytes ahead",
-            QUEUED,
-            BYTES,
-            Layer("queued", "line", times, ahead, fields=fields),
-        ),
+        plain("queue_time", Layer("waited", "line", times, waited, fields=fields)),
+        plain("queue_bytes", Layer("queued", "line", times, ahead, fields=fields)),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import convert
 
 from analysis.flows import columns
+from analysis.fmt import with_unit
 from analysis.graphs.capture import Numbers
 
 BLACK, BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, GREY = (
@@ -115,6 +116,11 @@ class Axis:
     log: bool = False
     range: tuple[float, float] | None = None
 
+    @property
+    def name(self) -> str:
+        """The label with its unit."""
+        return with_unit(self.label, self.unit)
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -175,14 +181,28 @@ class GraphGroup:
 
 
 TIME = Axis("time since the first packet", "s", 1e-9)
-BYTES = Axis("bytes", "B", zero=True)
-SEQUENCE = Axis("sequence number, from the SYN", "B")
+_PLAIN = {row["key"]: row for row in columns.table_rows(Path(__file__).with_name("graphs.csv"))}
+"""Texts and vertical axis of the graphs of a capture, by key."""
 
 
 def graph(key: str, title: str, caption: str, y: Axis, *layers: Layer, height: int = 260) -> Graph:
     """Return a graph over time, without the layers that have no marks."""
     kept = tuple(layer for layer in layers if len(layer))
     return Graph(key, title, caption, TIME, y, kept, height=height)
+
+
+def axis_of(key: str) -> Axis:
+    """Return the vertical axis of a graph of graphs.csv."""
+    row = _PLAIN[key]
+    return Axis(row["label"], row["unit"], float(row["scale"]), zero=bool(row["zero"]))
+
+
+def plain(key: str, *layers: Layer, at_receiver: bool = False) -> Graph:
+    """Return the graph of graphs.csv with these layers; its caption may differ `at_receiver`."""
+    row = _PLAIN[key]
+    caption = row["at_receiver"] * at_receiver + row["caption"]
+    height = int(row["height"])
+    return graph(key, row["title"], caption, axis_of(key), *layers, height=height)
 
 
 def alone(only: Graph) -> GraphGroup:

@@ -152,7 +152,7 @@ def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
 
 def _in_rows(graphs: Sequence[Graph], across: int, by_quantity: bool) -> list[list[Graph]]:
     """Return the rows of panels; `by_quantity` the first of a quantity begins one."""
-    parts = groupby(graphs, lambda graph: _words(graph.y) if by_quantity else "")
+    parts = groupby(graphs, lambda graph: graph.y.name if by_quantity else "")
     quantities = (list(part) for _, part in parts)
     return [part[at : at + across] for part in quantities for at in range(0, len(part), across)]
 
@@ -224,10 +224,6 @@ def _prefixed(axis: Axis, reach: float) -> Axis:
     return replace(axis, unit=prefix + axis.unit, scale=axis.scale / factor)
 
 
-def _words(axis: Axis) -> str:
-    return f"{axis.label} ({axis.unit})" if axis.unit else axis.label
-
-
 def _draw(axes: Axes, graph: Graph, end: float, room: _Room) -> None:
     ends = [each for layer in graph.layers for each in (layer.x, layer.end) if each is not None]
     span = max((float(np.ptp(each)) for each in ends), default=1.0) or 1.0
@@ -270,12 +266,12 @@ def _share_labels(rows: Sequence[Row], room: _Room) -> None:
         for place, (axes, graph) in enumerate(row):
             under = below[place][1] if place < len(below) else None
             left = row[place - 1][1] if place else None
-            if under is None or _words(under.x) != _words(graph.x):
-                axes.set_xlabel(room.along(_words(graph.x)))
+            if under is None or under.x.name != graph.x.name:
+                axes.set_xlabel(room.along(graph.x.name))
             elif graph.over_time and under.over_time:
                 axes.tick_params(labelbottom=False)
-            if left is None or _words(left.y) != _words(graph.y):
-                axes.set_ylabel(room.upright(_words(graph.y)))
+            if left is None or left.y.name != graph.y.name:
+                axes.set_ylabel(room.upright(graph.y.name))
             elif graph.y.range and graph.y == left.y:
                 axes.tick_params(labelleft=False)
 
@@ -301,4 +297,4 @@ def _rows(graph: Graph) -> Iterator[tuple[Any, ...]]:
         for x, x_end, y, y_end in zip(*cells, strict=True):
             name = names.get(float(x), x)
             start = (graph.title or graph.key, layer.words, layer.shape)
-            yield (*start, _words(graph.x), name, x_end, _words(graph.y), y, y_end)
+            yield (*start, graph.x.name, name, x_end, graph.y.name, y, y_end)

@@ -128,11 +128,7 @@ def _scale(axes: Axes, graph: Graph) -> None:
 
 
 def _words(axis: Axis) -> str:
-    return (
-        f"{axis.label} ({axis.unit})"
-        if axis.unit and axis.unit not in ("B", "bit/s")
-        else axis.label
-    )
+    return axis.label if axis.unit in ("B", "bit/s") else axis.name
 
 
 def _numbers(axis: Axis) -> FuncFormatter | EngFormatter:

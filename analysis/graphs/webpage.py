@@ -17,9 +17,9 @@ from analysis.graphs.capture import (
     of_connections,
     resolution,
 )
-from analysis.graphs.layers import Axis, Graph, Layer, graph
+from analysis.graphs.layers import Graph, Layer, plain
 from analysis.graphs.stored import StoredGraphs, as_script, latest, stage_of_trips
-from analysis.graphs.timelines import RATE, goodput
+from analysis.graphs.timelines import goodput
 from analysis.records.output import SocketSample
 from analysis.rendering import page_files
 from analysis.table import ColumnTable
@@ -27,38 +27,16 @@ from analysis.table import ColumnTable
 MOST_PICTURED = 4
 """Connections of a capture that pictures show."""
 BINS = 50
-"""Equal times in which the index is taken."""
-RATES = "Goodput of each connection of this capture. Lines that lie on each other are a fair share."
-INDEX = (
-    "The square of the sum of the rates by n times the sum of their squares, in each of {bins}"
-    " equal times, over the connections that had begun and not ended."
-)
+"""Equal times in which the index is taken (graphs.csv)."""
 
 
 def draw_fairness(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:
     """Return the rates of `several` directions, one a connection, and their index over time."""
-    rates = graph(
-        "fairness",
-        "Rates of all connections",
-        RATES,
-        RATE,
-        *(goodput(direction, "connection", direction.name) for direction in several),
-    )
+    rates = (goodput(direction, "connection", direction.name) for direction in several)
     edges = _edges(several)
-    layer = Layer(
-        "jain",
-        "stairs",
-        edges[:-1],
-        _index(np.array([_in_bins(direction, edges) for direction in several])),
-    )
-    return rates, graph(
-        "jain",
-        "Jain's fairness index",
-        INDEX.format(bins=BINS),
-        Axis("index", "", zero=True),
-        layer,
-        height=180,
-    )
+    index = _index(np.array([_in_bins(direction, edges) for direction in several]))
+    jain = Layer("jain", "stairs", edges[:-1], index)
+    return plain("fairness", *rates), plain("jain", jain)
 
 
 def larger(directions: Sequence[CaptureDirection]) -> list[CaptureDirection]:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.measures.expressions import Expression, Term, parse
@@ -27,10 +27,6 @@ from topologies.units import Rate
 if TYPE_CHECKING:
     from analysis.measures.captures import End
     from analysis.table import ColumnTable
-
-NOTHING = "\N{EN DASH}"
-"""The cell of a table without a value."""
-MINUS = "\N{MINUS SIGN}"
 
 Among = Literal["", "least", "most"]
 """Which of several flows is meant, by its value; empty for all of them."""
@@ -131,6 +127,11 @@ class RunResults:
             return Rate.parse(self.run.parameters.get("bw", "")).base / 1000
         except UsageError:
             return None
+
+    @property
+    def repeated(self) -> int:
+        """The number of seeds that have a trial."""
+        return len({trial.trial.seed for trial in self.measured})
 
     @property
     def first(self) -> list[Measured]:
@@ -318,18 +319,3 @@ def value_of(
     if among in _EXTREMES:
         return _EXTREMES[among](numbers)
     return sum(numbers) if name in _SHARED else fmean(numbers)
-
-
-def written(value: float) -> str:
-    """Write a figure for a reader: whole numbers in full, others to three digits."""
-    if value == int(value) or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def spread(values: Sequence[float]) -> str:
-    """Write the median, and the range if several values differ as written; a dash for no value."""
-    if not values:
-        return NOTHING
-    low, high = written(min(values)), written(max(values))
-    return written(median(values)) + (f" ({low} to {high})" if low != high else "")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from analysis.flows.sightings import Sightings
+from analysis.fmt import MINUS
 from analysis.measures.packets import TrialTraffic
-from analysis.measures.results import MINUS
 from analysis.measures.trials import FRAME_HEADER, TrialNetwork, Way, carried, channels
 from analysis.network import findings
 from analysis.network.counts import UNASKED, congestion_marks, drawn_loss, lost_packets, queue_bound

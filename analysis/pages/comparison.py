@@ -9,16 +9,18 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from analysis.fmt import NOTHING, decimals, fixed, in_a_row, with_unit, written
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.measures.metrics import Metric, columns
-from analysis.measures.results import NOTHING, RunResults, measure_all, written
+from analysis.measures.results import RunResults, measure_all
 from analysis.measures.selection import standing
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import index, read_run
 from analysis.rendering import page_files
 from analysis.reporting.run_graphs import DrawnCourse, over_time
 from analysis.statistics.paired_tests import (
+    COPIES,
     FEWEST,
     SIGNIFICANT,
     Paired,
@@ -27,7 +29,6 @@ from analysis.statistics.paired_tests import (
     median_interval,
     paired,
 )
-from analysis.statistics.wording import COPIES, decimals, fixed, in_a_row, with_unit
 
 Values = dict[tuple[str, str], dict[int, float]]
 """By condition and metric: a value for each seed."""
@@ -75,8 +76,11 @@ def side_of_run(letter: str, path: Path) -> ComparedSide:
         "kernel": manifest.kernel.release,
         "tcplab": manifest.tcplab,
     }
-    sound = run.status == "complete" and not run.failures
-    warnings = () if sound else (f"{letter} is marked {run.status}: its figures are not evidence.",)
+    warnings = (
+        ()
+        if run.is_complete
+        else (f"{letter} is marked {run.status}: its figures are not evidence.",)
+    )
     name = f"{run.experiment}/{manifest.id or path.name}"
     return ComparedSide(
         letter, name, settings, _values(rows), results, tuple(problems.found), warnings

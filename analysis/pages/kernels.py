@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
+from analysis.fmt import probability, with_unit, written
 from analysis.graphs.distributions import (
     RangedValue,
     extremes,
@@ -19,7 +20,6 @@ from analysis.graphs.distributions import (
 )
 from analysis.graphs.layers import BLUE, GREY, VERMILLION, Graph, GraphGroup, Layer
 from analysis.graphs.stored import board_data
-from analysis.measures.results import written
 from analysis.records.other_folders import (
     ComparisonFile,
     KernelFigure,
@@ -28,8 +28,7 @@ from analysis.records.other_folders import (
 )
 from analysis.rendering import page_files
 from analysis.rendering.page_files import Terminal, text_table
-from analysis.statistics.paired_tests import Paired
-from analysis.statistics.wording import estimate, interval, probability, with_unit
+from analysis.statistics.paired_tests import Paired, estimate, interval
 
 _WAYS = 3
 """Each script is run over IPv4, IPv6, and IPv4 in addresses of IPv6."""

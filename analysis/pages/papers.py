@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from analysis.fmt import with_unit
 from analysis.graphs.layers import FORMATS, WIDTHS, GraphGroup, PaperSize
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import Metric, is_metric, metric
@@ -304,8 +305,7 @@ def _sized(request: FigureRequest, results: RunResults) -> PaperSize:
 def _run_table(results: RunResults, report_of: ReportOf) -> Listing:
     table = report_of(results.run.experiment).table(results)
     head = ("Quantity", *table.conditions)
-    with_unit = (f"{row.name} ({row.unit})" if row.unit else row.name for row in table.rows)
-    rows = tuple((name, *row.ours) for name, row in zip(with_unit, table.rows, strict=True))
+    rows = tuple((with_unit(row.name, row.unit), *row.ours) for row in table.rows)
     return Listing(table.title, head, rows, table.notes)
 
 

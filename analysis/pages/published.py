@@ -10,8 +10,9 @@ from functools import cached_property
 import msgspec
 from rich.table import Table
 
+from analysis.fmt import MINUS, NOTHING, counted, signed, with_unit
 from analysis.measures.metrics import UnknownMetric
-from analysis.measures.results import MINUS, NOTHING, RunResults, value_of
+from analysis.measures.results import RunResults, value_of
 from analysis.records.json_reader import Problems
 from analysis.records.spec_file import MeasuredEntry, PublishedRow, checked_row
 from analysis.rendering.page_files import text_table
@@ -29,7 +30,6 @@ from analysis.statistics.published import (
     judge_row,
 )
 from analysis.statistics.sweep_samples import ValueSpan
-from analysis.statistics.wording import numbered, signed, with_unit
 from analysis.table import csv_lines
 
 
@@ -130,7 +130,7 @@ class LineGroup:
     @property
     def sentence(self) -> str:
         """Such as "56 numbers: 20 agree, 10 lie within, 26 differ"."""
-        return f"{numbered(self.counts.rows, 'number')}: {', '.join(parts(self.counts))}"
+        return f"{counted(self.counts.rows, 'number')}: {', '.join(parts(self.counts))}"
 
 
 def parts(counts: Counts) -> list[str]:
@@ -145,7 +145,7 @@ def parts(counts: Counts) -> list[str]:
         (counts.unstated, "is not stated", "are not stated"),
         (counts.listed, "is listed only", "are listed only"),
     )
-    return [numbered(*each) for each in named if each[0]] or ["none"]
+    return [counted(*each) for each in named if each[0]] or ["none"]
 
 
 def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[LineGroup]:
@@ -244,7 +244,7 @@ def _cell(ours: Measurement | None, verdict: Agreement, unit: str) -> Cell:
     style = STYLES[verdict.word]
     if ours is None:
         return Cell(NOTHING, "", "", verdict.word, style)
-    runs = numbered(ours.count, "run")
+    runs = counted(ours.count, "run")
     spread = runs if ours.runs.low == ours.runs.high else f"{spanned(ours.runs)}, {runs}"
     further = verdict.word in (Word.WITHIN, Word.DIFFERS) and ours.further
     text = f"a further one: {spanned(further)}" if further else ""
@@ -314,7 +314,7 @@ class PublishedNumbers(JudgedRows):
     @property
     def sentence(self) -> str:
         """Number of those that agree."""
-        those = numbered(len(self.rows), "number was", "numbers were")
+        those = counted(len(self.rows), "number was", "numbers were")
         return f"With these settings {those} published: {', '.join(parts(self.counts))}."
 
     def table(self, most: int) -> Table:

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
+from analysis.fmt import counted, signed, with_unit
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.pages.published import csv_text, ends, groups, mechanisms, parts, reasons, spanned
@@ -31,7 +32,6 @@ from analysis.statistics.published import (
     imitations,
     judge_study,
 )
-from analysis.statistics.wording import numbered, signed, with_unit
 from analysis.table import csv_lines
 
 MOST_ROWS = 400
@@ -65,12 +65,12 @@ class ReproductionReport:
         """Rows without a verdict, failed runs and unreadable files, in sentences."""
         counts, failed = self.counts, self.facts.failures
         unrun, few = counts.unrun - counts.later, counts.few
-        counted = [
-            (unrun, f"{numbered(unrun, 'row was', 'rows were')} not run: no verdict there."),
-            (few, f"{numbered(few, 'row has', 'rows have')} fewer than {FEWEST} runs: not judged."),
-            (failed, f"{numbered(failed, 'run')} failed, without a value."),
+        remarks = [
+            (unrun, f"{counted(unrun, 'row was', 'rows were')} not run: no verdict there."),
+            (few, f"{counted(few, 'row has', 'rows have')} fewer than {FEWEST} runs: not judged."),
+            (failed, f"{counted(failed, 'run')} failed, without a value."),
         ]
-        return [*(sentence for amount, sentence in counted if amount), *self.problems]
+        return [*(sentence for amount, sentence in remarks if amount), *self.problems]
 
     @property
     def sound(self) -> bool:
@@ -115,11 +115,11 @@ def _of_settings(counts: SettingCounts) -> str:
     judged = counts.settings - counts.unjudged
     if not judged:
         return ""
-    listed = [numbered(counts.hold, "holds", "hold")]
-    listed += [f"{counts.in_part:,} in part", numbered(counts.differ, "differs", "differ")]
+    listed = [counted(counts.hold, "holds", "hold")]
+    listed += [f"{counts.in_part:,} in part", counted(counts.differ, "differs", "differ")]
     full = f" (a full link makes {counts.line_rate:,} of them)" if counts.line_rate else ""
     return (
-        f"Of {numbered(judged, 'published setting')} {listed[0]}{full}, {listed[1]}, and"
+        f"Of {counted(judged, 'published setting')} {listed[0]}{full}, {listed[1]}, and"
         f" {listed[2]}. "
     )
 
@@ -131,9 +131,9 @@ def headline(counts: Counts, mode: str) -> str:
     those = "" if counts.later == counts.unrun else f"{counts.later:,} of them "
     later = f" ({those}only in --full)" if counts.later else ""
     listed = [
-        numbered(counts.agree, "agrees", "agree"),
-        numbered(counts.within, "lies within", "lie within") + " the range of a further run",
-        numbered(counts.differ, "differs", "differ"),
+        counted(counts.agree, "agrees", "agree"),
+        counted(counts.within, "lies within", "lie within") + " the range of a further run",
+        counted(counts.differ, "differs", "differ"),
     ]
     others = (
         (counts.few, "is not judged", "are not judged"),
@@ -141,10 +141,10 @@ def headline(counts: Counts, mode: str) -> str:
         (counts.unstated, "is not stated in the source", "are not stated in the source"),
         (counts.listed, "is listed only", "are listed only"),
     )
-    listed += [numbered(*each) for each in others if each[0]]
-    counted = f"{', '.join(listed[:-1])}, and {listed[-1]}"
+    listed += [counted(*each) for each in others if each[0]]
+    verdicts = f"{', '.join(listed[:-1])}, and {listed[-1]}"
     ending = f" ({mode} mode)" if mode else ""
-    return f"Of {numbered(counts.rows, 'published number')} {counted}{ending}."
+    return f"Of {counted(counts.rows, 'published number')} {verdicts}{ending}."
 
 
 def make_reproduction_report(path: Path, out: Path | None = None) -> ReproductionReport:
@@ -222,7 +222,7 @@ def _imitation_line(each: Imitation) -> dict[str, str]:
 
 
 def _interval(ours: Measurement) -> str:
-    runs = numbered(ours.count, "run")
+    runs = counted(ours.count, "run")
     return f"{spanned(ours.middle)}, {runs}" if ours.middle else runs
 
 

@@ -6,6 +6,7 @@ from itertools import groupby
 
 import numpy as np
 
+from analysis.fmt import with_unit
 from analysis.graphs.distributions import (
     RangedValue,
     extremes,
@@ -32,7 +33,6 @@ from analysis.graphs.layers import (
 )
 from analysis.pages.published import as_printed
 from analysis.statistics.published import Judged, JudgedStudy, Measurement, Way, Word
-from analysis.statistics.wording import with_unit
 
 MOST_PANELS = 8
 MOST_LINES = 32
@@ -142,7 +142,7 @@ def _curve(source: ValueSource, values: Sequence[RangedValue]) -> list[Layer]:
 
 def _below(study: JudgedStudy) -> str:
     plot = study.study.plot
-    return f"{plot.x} ({plot.x_unit})" if plot.x and plot.x_unit else plot.x or plot.x_unit
+    return with_unit(plot.x, plot.x_unit) if plot.x else plot.x_unit
 
 
 def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGroup | None:

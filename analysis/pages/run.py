@@ -8,11 +8,12 @@ from typing import Any
 
 from rich.table import Table
 
+from analysis.fmt import counted, in_a_row, spread
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.network_picture import network_picture
 from analysis.graphs.stored import board_data
 from analysis.measures.evidence import Evidence, read_evidence
-from analysis.measures.results import Measured, RunResults, expressions, measure_all, spread
+from analysis.measures.results import Measured, RunResults, expressions, measure_all
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.pages.published import PublishedNumbers, published_with_run
 from analysis.records.json_reader import Problems
@@ -36,7 +37,6 @@ from analysis.reporting.studies import (
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict, ClaimWord, withheld
 from analysis.statistics.paired_tests import FEWEST
-from analysis.statistics.wording import in_a_row, numbered
 
 UNDECLARED = (
     "No claim is declared, so this page judges none. A spec declares one as its headline"
@@ -50,7 +50,7 @@ def verdict_on_claim(
     """Return the verdict, withheld if the run is incomplete or unproved or its network unusable."""
     if verdict is None:
         return None
-    if not _is_complete(run):
+    if not run.is_complete:
         return withheld(
             verdict, f"this run is marked {run.status}, and its figures are not evidence."
         )
@@ -59,10 +59,6 @@ def verdict_on_claim(
     if network.verdict == Usability.UNUSABLE:
         return withheld(verdict, "the network did not match the specification.")
     return verdict
-
-
-def _is_complete(run: RunRecord) -> bool:
-    return run.status == "complete" and not run.failures
 
 
 def claim_file(run: RunRecord, verdict: ClaimVerdict | None) -> bytes:
@@ -111,13 +107,13 @@ class RunReport:
             return [*filter(None, [self._effect_sentence()]), UNDECLARED]
         lines = [*filter(None, [self._effect_sentence()]), claim.line]
         too_few = claim.repetitions < max(FEWEST, enough(run))
-        if _is_complete(run) and claim.word == ClaimWord.NOT_SHOWN and too_few:
+        if run.is_complete and claim.word == ClaimWord.NOT_SHOWN and too_few:
             lines.append(f"Enough repetitions: {repeat_command(run, enough(run))}")
         return lines
 
     def _effect_sentence(self) -> str:
         """Return a sentence on the effect where a verdict alone would hide it."""
-        if not _is_complete(self.run):
+        if not self.run.is_complete:
             return ""
         if own := self.study.effect(self.results):
             return own
@@ -131,7 +127,7 @@ class RunReport:
     @property
     def sound(self) -> bool:
         """True if the run is complete, readable and proved."""
-        return _is_complete(self.run) and self.evidence.held and not self.problems
+        return self.run.is_complete and self.evidence.held and not self.problems
 
 
 def make_report(
@@ -301,7 +297,7 @@ def _table(report: RunReport) -> Table:
         if any(found) or not report.study.short:
             lines.append([quantity.title, *map(spread, found)])
     labels = [condition.label for condition in run.conditions]
-    title = f"{run.experiment}, {numbered(len(run.seeds), 'repetition')}"
+    title = f"{run.experiment}, {counted(len(run.seeds), 'repetition')}"
     return text_table(["Quantity", *labels], lines, title, range(1, len(labels) + 1))
 
 

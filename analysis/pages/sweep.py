@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from analysis.fmt import NOTHING, counted, decimals, fixed, in_a_row, signed, with_unit
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.measures.metrics import Metric, columns
-from analysis.measures.results import NOTHING
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.published import PublishedNumbers
 from analysis.pages.sweep_graphs import graphs
@@ -32,18 +32,9 @@ from analysis.statistics.comparisons import (
     too_few,
 )
 from analysis.statistics.comparisons import row as comparison_row
+from analysis.statistics.paired_tests import COPIES, DifferenceVerdict
 from analysis.statistics.published import judge_row
 from analysis.statistics.sweep_samples import Place, SweepSamples, read_samples
-from analysis.statistics.wording import (
-    COPIES,
-    DifferenceVerdict,
-    decimals,
-    fixed,
-    in_a_row,
-    numbered,
-    signed,
-    with_unit,
-)
 
 MOST_ROWS = 200
 """Rows of any table of the page; the files have all."""
@@ -71,12 +62,12 @@ class SweepReport:
         """Failures, unproved points and unreadable files, in sentences."""
         failed = max(self.sweep.points("failed"), len(self.sweep.facts.failures))
         unproved = self.sweep.points("unproved")
-        counted = []
+        remarks = []
         if failed:
-            counted.append(f"{numbered(failed, 'point')} failed: their measurements are missing.")
+            remarks.append(f"{counted(failed, 'point')} failed: their measurements are missing.")
         if unproved:
-            counted.append(f"In {numbered(unproved, 'point')} a condition was not proved.")
-        return [*counted, *self.problems]
+            remarks.append(f"In {counted(unproved, 'point')} a condition was not proved.")
+        return [*remarks, *self.problems]
 
     @property
     def sound(self) -> bool:

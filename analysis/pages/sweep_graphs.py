@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from analysis.fmt import called, with_unit
 from analysis.graphs.distributions import SHARE, SweptAxis, curve, fewer, half, swept, ticked
 from analysis.graphs.layers import (
     DOT,
@@ -27,7 +28,6 @@ from analysis.reporting.over_seeds import BOX_CAPTION, FEWEST_OF_A_BOX, box_axis
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.paired_tests import FEWEST, Numbers
 from analysis.statistics.sweep_samples import Place, SweepSamples
-from analysis.statistics.wording import called, with_unit
 
 _SPACING = {
     "linear": "",

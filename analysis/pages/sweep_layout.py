@@ -6,12 +6,12 @@ from itertools import product
 
 import numpy as np
 
+from analysis.fmt import with_unit
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook, spans_decades
 from analysis.measures.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.statistics.comparisons import LevelComparison
-from analysis.statistics.paired_tests import Numbers
+from analysis.statistics.paired_tests import DifferenceVerdict, Numbers
 from analysis.statistics.sweep_samples import Place, SweepSamples
-from analysis.statistics.wording import DifferenceVerdict, with_unit
 
 Levels = dict[int, int]
 """Value of some factors, both by number."""

@@ -96,6 +96,10 @@ class RunRecord:
         return self.manifest.status
 
     @property
+    def is_complete(self) -> bool:
+        return self.status == "complete" and not self.failures
+
+    @property
     def parameters(self) -> dict[str, str]:
         return self.spec.parameters
 

@@ -9,9 +9,10 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from analysis.fmt import NOTHING, listed, spread, written
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import Metric, UnknownMetric, is_metric, metric
-from analysis.measures.results import NOTHING, Measured, RunResults, spread, written
+from analysis.measures.results import Measured, RunResults
 from analysis.records.json_reader import printable
 from analysis.records.run_directory import RunRecord
 from analysis.records.spec_file import HeadlineEntry, RunCondition, SubjectEntry
@@ -31,8 +32,7 @@ from analysis.statistics.claims import (
     judge_equal,
     judge_within,
 )
-from analysis.statistics.paired_tests import FEWEST, Paired, paired
-from analysis.statistics.wording import estimate, family, interval
+from analysis.statistics.paired_tests import FEWEST, Paired, estimate, family, interval, paired
 from topologies.errors import UsageError
 from topologies.units import Share
 
@@ -275,11 +275,6 @@ def each(
     if len(every) == 1 or alike:
         return figures[0][0] if figures else ""
     return listed([f"{text} ({name})" for text, name in figures])
-
-
-def listed(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def in_the_same_time(results: RunResults) -> list[list[RunCondition]]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, TypeVar
 
+from analysis.fmt import spread, written
 from analysis.graphs.layers import Axis, Graph, GraphGroup
 from analysis.measures.metrics import UnknownMetric
-from analysis.measures.results import RunResults, spread, value_of, written
+from analysis.measures.results import RunResults, value_of
 from analysis.measures.sweep_folder import SweepRecord, read_rows
 from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import Answer, in_comparison

@@ -6,6 +6,7 @@ from statistics import fmean
 
 import numpy as np
 
+from analysis.fmt import NOTHING, spread, written
 from analysis.graphs.capture import Numbers
 from analysis.graphs.layers import (
     BLUE,
@@ -22,7 +23,7 @@ from analysis.graphs.layers import (
     level,
 )
 from analysis.measures.metrics import metric
-from analysis.measures.results import NOTHING, FlowMeasures, Measured, RunResults, spread, written
+from analysis.measures.results import FlowMeasures, Measured, RunResults
 from analysis.measures.selection import main_group
 from analysis.reporting.run_graphs import SEGMENTS
 from analysis.reporting.tables import Listing

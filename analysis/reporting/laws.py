@@ -10,6 +10,7 @@ from statistics import median
 
 import numpy as np
 
+from analysis.fmt import with_unit, written
 from analysis.graphs.layers import (
     BLUE,
     GREY,
@@ -22,7 +23,7 @@ from analysis.graphs.layers import (
     alone,
 )
 from analysis.measures.expressions import parse
-from analysis.measures.results import Measured, RunResults, written
+from analysis.measures.results import Measured, RunResults
 from analysis.records.output import SocketSample
 from analysis.reporting.answers import Answer, claim_of_run, claimed_samples
 from analysis.reporting.formulas import FilledPath
@@ -284,7 +285,7 @@ def claimed_report(law: Law, caption: str, assumptions: tuple[str, ...] = ()) ->
         seeds = [point.x for point in points]
         lines = LawLine("the law", seeds, [point.theory for point in points])
         unit = parse(headline.metric).root.unit
-        quantity = f"{headline.what} ({unit})" if unit else headline.what
+        quantity = with_unit(headline.what, unit)
         graph = LawGraph(
             ("seed", quantity),
             (lines,),

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from analysis.fmt import called, counted, with_unit
 from analysis.graphs.capture import Numbers as Values
 from analysis.graphs.distributions import SHARE, box, curve, half
 from analysis.graphs.layers import (
@@ -24,7 +25,6 @@ from analysis.graphs.layers import (
 from analysis.measures.metrics import Metric
 from analysis.measures.results import FlowMeasures, Measured, RunResults
 from analysis.measures.sweep_folder import BINS, Numbers, begin_of, binned, lines_of, mean
-from analysis.statistics.wording import called, numbered, with_unit
 
 _SECOND = 1e9
 _AREA = SeriesLook("", DOT.colour, faint=True)
@@ -132,7 +132,7 @@ def series(
 
     Conditions of a single flow are `apart` in a panel each.
     """
-    panels, seeds = Panels(results, apart), len({t.trial.seed for t in results.measured})
+    panels, seeds = Panels(results, apart), results.repeated
     if not panels.sampled:
         return None
     drawn = [
@@ -212,7 +212,7 @@ def _banded(values: Numbers, edges: Numbers, number: int, words: str) -> Iterato
 
 def shares(results: RunResults) -> GraphGroup | None:
     """Return each flow's share of all rates over time, stacked; None for a single flow."""
-    panels, seeds = Panels(results), len({t.trial.seed for t in results.measured})
+    panels, seeds = Panels(results), results.repeated
     if len(results.run.flows) < 2 or not panels.sampled:
         return None
     drawn = tuple(
@@ -243,7 +243,7 @@ FEWEST_OF_A_BOX = 3
 
 def delays(results: RunResults) -> GraphGroup | None:
     """Return the distribution of the samples of queueing delay; None without samples."""
-    panels, seeds = Panels(results), len({t.trial.seed for t in results.measured})
+    panels, seeds = Panels(results), results.repeated
     drawn = tuple(
         Graph(f"delays_{at}", title, "", DELAY, SHARE, (*layers, half()))
         for at, (title, lines) in enumerate(panels.every)
@@ -251,7 +251,7 @@ def delays(results: RunResults) -> GraphGroup | None:
     )
     caption = (
         "The share of samples with at most this delay: the socket's smoothed round trip less the"
-        f" flow's least, of {numbered(seeds, 'seed')}. The mark is the median."
+        f" flow's least, of {counted(seeds, 'seed')}. The mark is the median."
     )
     return GraphGroup("delays", "Distribution of queueing delay", caption, drawn) if drawn else None
 

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from analysis import graphs
+from analysis.fmt import listed
 from analysis.graphs import timelines
 from analysis.graphs.capture import CaptureDirection, Numbers, directions
 from analysis.graphs.layers import (
@@ -35,7 +36,6 @@ from analysis.measures.captures import End, at_port
 from analysis.measures.metrics import PAUSE, counter, metric
 from analysis.measures.results import Measured, RunResults
 from analysis.records.output import SocketSample
-from analysis.reporting.answers import listed
 
 
 def page(title: str, trial: Measured) -> str:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from analysis.fmt import NOTHING
 from analysis.graphs.layers import GraphGroup
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import metric
-from analysis.measures.results import NOTHING, RunResults, expressions
+from analysis.measures.results import RunResults, expressions
 from analysis.measures.selection import RunFacts
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord

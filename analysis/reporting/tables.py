@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from analysis.fmt import MINUS, NOTHING, spread, with_unit
 from analysis.measures.metrics import Metric, metric
-from analysis.measures.results import MINUS, NOTHING, RunResults, spread
+from analysis.measures.results import RunResults
 from analysis.records.spec_file import RunCondition
 
 
@@ -33,7 +34,7 @@ class ReportQuantity:
     @property
     def title(self) -> str:
         """The name with the unit."""
-        return f"{self.name} ({self.unit})" if self.unit else self.name
+        return with_unit(self.name, self.unit)
 
     def of(self, results: RunResults, condition: RunCondition) -> list[float]:
         """Return the values under `condition` in `unit`, one per seed that has one."""

@@ -12,23 +12,17 @@ from math import inf, isnan
 from statistics import median
 from typing import Any, Literal
 
-from analysis.measures.results import written
+from analysis.fmt import decimals, fixed, probability, signed, written
 from analysis.statistics.paired_tests import (
+    COPIES,
     FEWEST,
     MedianInterval,
     Paired,
     are_copies,
+    estimate,
+    interval,
     median_interval,
     paired,
-)
-from analysis.statistics.wording import (
-    COPIES,
-    decimals,
-    estimate,
-    fixed,
-    interval,
-    probability,
-    signed,
 )
 
 

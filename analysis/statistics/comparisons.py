@@ -7,20 +7,17 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.measures.results import NOTHING, written
+from analysis.fmt import NOTHING, called, probability, verb, written
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.statistics import paired_tests
-from analysis.statistics.paired_tests import Paired
-from analysis.statistics.sweep_samples import Place, SweepSamples
-from analysis.statistics.wording import (
+from analysis.statistics.paired_tests import (
     DifferenceVerdict,
-    called,
+    Paired,
     estimate,
     interval,
-    probability,
-    verb,
     verdict_of,
 )
+from analysis.statistics.sweep_samples import Place, SweepSamples
 from analysis.table import csv_lines
 
 _ALL_PAIRS_UP_TO = 3

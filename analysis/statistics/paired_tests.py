@@ -6,6 +6,7 @@ docs/concepts/statistics.md explains each method in plain words and says what wa
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache
 from math import exp, lgamma, sqrt
 from typing import Literal
@@ -13,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.fmt import decimals, fixed, signed
 from analysis.statistics.tests import (
     CONFIDENCE,
     at_least,
@@ -282,3 +284,62 @@ def fewest_seeds(comparisons: int) -> int:
     while 2 ** (1 - seeds) * comparisons >= SIGNIFICANT:
         seeds += 1
     return seeds
+
+
+class DifferenceVerdict(StrEnum):
+    """DifferenceVerdict of a paired comparison: the second level against the first."""
+
+    LARGER = "larger"
+    SMALLER = "smaller"
+    UNSHOWN = "not shown to differ"
+
+
+def verdict_of(paired: Paired | None, corrected: float) -> DifferenceVerdict:
+    """Return the verdict: a difference needs a corrected p below 5 % and an interval without it."""
+    if paired is None or corrected >= SIGNIFICANT or not paired.clear_of_neutral:
+        return DifferenceVerdict.UNSHOWN
+    return (
+        DifferenceVerdict.LARGER if paired.estimate > paired.neutral else DifferenceVerdict.SMALLER
+    )
+
+
+def family(pairs: Sequence[Paired | None]) -> list[DifferenceVerdict | None]:
+    """The verdicts of comparisons that belong together, each p corrected for all of them.
+
+    None for a comparison with fewer seeds than could show any difference in such a family.
+    """
+    corrected = holm([pair.p if pair else 1.0 for pair in pairs])
+    enough = fewest_seeds(len(pairs))
+    return [
+        verdict_of(pair, p) if pair and pair.count >= enough else None
+        for pair, p in zip(pairs, corrected, strict=True)
+    ]
+
+
+def estimate(paired: Paired, unit: str) -> str:
+    """The ratio or difference with its unit, to the digits that the interval supports."""
+    if paired.scale == "ratio":
+        return f"{_figure(paired, paired.estimate)} times"
+    figure = _figure(paired, paired.estimate)
+    return f"{'+' if paired.estimate > 0 else ''}{figure} {unit}".strip()
+
+
+COPIES = "one trajectory, whatever the seed"
+
+
+def interval(paired: Paired) -> str:
+    """The interval in words, or why seeds have none; empty for too few seeds."""
+    if paired.copies:
+        return COPIES
+    if paired.low is None or paired.high is None:
+        return ""
+    return f"95 % interval {_figure(paired, paired.low)} to {_figure(paired, paired.high)}"
+
+
+def _figure(paired: Paired, value: float) -> str:
+    if paired.low is not None and paired.high is not None and paired.low < paired.high:
+        return fixed(value, decimals(paired.low, paired.high, paired.neutral))
+    if 0 < abs(value - paired.neutral) < 0.1:  # equal in all seeds: it must not read as none
+        low, high = sorted((value, paired.neutral))
+        return fixed(value, max(2, decimals(low, high, paired.neutral)))
+    return fixed(value, 2) if paired.scale == "ratio" and 0.1 < value < 1000 else signed(value)

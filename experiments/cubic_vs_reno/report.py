@@ -9,6 +9,7 @@ from statistics import median
 
 import numpy as np
 
+from analysis.fmt import NOTHING, spread, written
 from analysis.graphs.layers import (
     DOT,
     MARKS,
@@ -20,7 +21,7 @@ from analysis.graphs.layers import (
     SeriesLook,
     alone,
 )
-from analysis.measures.results import NOTHING, Measured, RunResults, spread, written
+from analysis.measures.results import Measured, RunResults
 from analysis.records.output import IperfInterval
 from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import (

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from analysis.measures.results import Measured, RunResults, written
+from analysis.fmt import written
+from analysis.measures.results import Measured, RunResults
 from analysis.records.json_reader import Problems
 from analysis.reporting.formulas import REGULAR, padhye_rate, square_root_rate
 from analysis.reporting.laws import (

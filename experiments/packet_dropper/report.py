@@ -8,8 +8,9 @@ from statistics import fmean
 
 import numpy as np
 
+from analysis.fmt import NOTHING, written
 from analysis.graphs.layers import DOT, Axis, Graph, GraphGroup, Layer, alone, bars, named, spread
-from analysis.measures.results import NOTHING, RunResults, written
+from analysis.measures.results import RunResults
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.reporting.answers import (
     called,

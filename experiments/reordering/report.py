@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from analysis.fmt import spread
 from analysis.graphs.layers import GREY, Axis, Graph, GraphGroup, Layer, SeriesLook
 from analysis.measures.captures import DUPLICATES
 from analysis.measures.metrics import metric
-from analysis.measures.results import Measured, RunResults, spread
+from analysis.measures.results import Measured, RunResults
 from analysis.reporting.answers import (
     called,
     parameter,

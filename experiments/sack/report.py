@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from analysis.fmt import NOTHING, spread, written
 from analysis.measures.metrics import PAUSE, metric
-from analysis.measures.results import NOTHING, RunResults, spread, written
+from analysis.measures.results import RunResults
 from analysis.reporting import studies
 from analysis.reporting import tables as q
 from analysis.reporting.answers import Answer

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from analysis.fmt import NOTHING, written
 from analysis.graphs.layers import BLUE, VERMILLION, Axis, Graph, GraphGroup, Layer, SeriesLook
-from analysis.measures.results import NOTHING, written
 from analysis.measures.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.records.run_directory import RunRecord
 from analysis.reporting.answers import Answer

@@ -16,7 +16,8 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from analysis.measures.results import RunResults, written
+from analysis.fmt import written
+from analysis.measures.results import RunResults
 from analysis.records.spec_file import RunCondition
 from analysis.reporting import answers
 from analysis.reporting.answers import Answer

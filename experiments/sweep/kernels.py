@@ -17,8 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from analysis.statistics.paired_tests import Paired, holm, paired
-from analysis.statistics.wording import verdict_of
+from analysis.statistics.paired_tests import Paired, holm, paired, verdict_of
 from experiments.run.session import lab_facts
 from experiments.run.store import Facts, RunFolder, result_folder
 from experiments.spec import ExperimentSpec

@@ -20,9 +20,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from analysis.fmt import called, written
 from analysis.measures.metrics import Metric, columns
-from analysis.measures.results import written
-from analysis.statistics.wording import called
 from experiments.sweep.point import Point, Record
 from experiments.sweep.run import Watch
 

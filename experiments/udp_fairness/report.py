@@ -7,6 +7,7 @@ from statistics import median
 
 import numpy as np
 
+from analysis.fmt import spread, written
 from analysis.graphs.layers import (
     BLUE,
     ORANGE,
@@ -18,7 +19,7 @@ from analysis.graphs.layers import (
     alone,
     named,
 )
-from analysis.measures.results import RunResults, spread, written
+from analysis.measures.results import RunResults
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.reporting.answers import (
     called,

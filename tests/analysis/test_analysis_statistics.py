@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.measures.results import spread, written
+from analysis.fmt import spread, written
 
 
 def test_figures_are_written_for_readers() -> None:

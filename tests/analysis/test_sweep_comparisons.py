@@ -6,21 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from analysis.fmt import called, decimals, fixed, probability, verb
 from analysis.graphs import distributions
 from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, SweptFactor
 from analysis.pages import sweep_layout
 from analysis.statistics import comparisons
 from analysis.statistics.comparisons import LevelComparison, compare
+from analysis.statistics.paired_tests import DifferenceVerdict
 from analysis.statistics.sweep_samples import SweepSamples
-from analysis.statistics.wording import (
-    DifferenceVerdict,
-    called,
-    decimals,
-    fixed,
-    probability,
-    verb,
-)
 
 
 def test_no_family_of_equal_levels_is_claimed_to_differ_too_often() -> None:

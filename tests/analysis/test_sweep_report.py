@@ -22,8 +22,8 @@ from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.sweep import print_sweep
 from analysis.records.json_reader import Problems
+from analysis.statistics.paired_tests import DifferenceVerdict
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
-from analysis.statistics.wording import DifferenceVerdict
 from experiments.reporting.studies import make_sweep_report, report_of
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 from tests.analysis.page_tags import PageTags
