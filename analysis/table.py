@@ -51,12 +51,10 @@ class RowGroups:
 
     @property
     def rows(self) -> list[Places]:
-        """The rows of each group."""
         return np.split(self.order, self.begins[1:]) if len(self) else []
 
     @property
     def first(self) -> Places:
-        """The first row of each group."""
         return self.order[self.begins]
 
     def spread(self, of_group: NDArray[Any]) -> NDArray[Any]:
@@ -181,7 +179,6 @@ class TableColumn:
 
     @property
     def is_known(self) -> Truths:
-        """True for each row that has a value."""
         return np.ones(len(self), np.bool_) if self.valid is None else self.valid
 
     @property
@@ -324,7 +321,6 @@ class ColumnTable:
         return column
 
     def whole(self, name: str, missing: int = 0) -> Whole:
-        """A column as 64-bit integers with a sign."""
         return self[name].whole(missing)
 
     def rows(self, chosen: Rows) -> Self:
@@ -395,7 +391,6 @@ def _joined(columns: Sequence[TableColumn | ListColumn]) -> TableColumn | ListCo
 
 
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
-    """Return the rows as lines of CSV."""
     with io.StringIO() as text:
         csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue()

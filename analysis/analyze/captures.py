@@ -135,7 +135,6 @@ def _show(
     options: AnalyzeOptions,
     console: Console,
 ) -> None:
-    """Print responses, events, or the tables."""
     if options.responses:
         from analysis.analyze import terminal
 

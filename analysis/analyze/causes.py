@@ -61,7 +61,6 @@ class SlownessVerdict:
 
     @property
     def sentence(self) -> str:
-        """The line for the terminal."""
         return f"{self.reason} {self.advice}".rstrip()
 
     @property
@@ -91,7 +90,6 @@ class SlownessVerdict:
 
     @property
     def data(self) -> dict[str, object]:
-        """Members for --json."""
         return {
             "cause": str(self.cause),
             "sentence": self.sentence,

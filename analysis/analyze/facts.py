@@ -215,11 +215,9 @@ class DirectionFacts:
     ending: str
 
     def __getitem__(self, name: str) -> Any:
-        """Return the column `name` of this direction."""
         return self.row[f"{name}_{self.ending}"]
 
     def back(self, name: str) -> Any:
-        """Return the column `name` of the other direction."""
         return self.row[f"{name}_{self.ending[::-1]}"]
 
     @property
@@ -285,12 +283,10 @@ class ConnectionFacts:
 
     @property
     def carried(self) -> int:
-        """Bytes of both directions."""
         return sum(direction.carried for direction in self.directions)
 
     @property
     def shown(self) -> tuple[DirectionFacts, ...]:
-        """The directions that carried data."""
         return tuple(direction for direction in self.directions if direction["actual_data_pkts"])
 
     @property

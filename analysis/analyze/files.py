@@ -50,7 +50,6 @@ def names() -> Mapping[str, str]:
 
 
 def connections(capture: ListedCapture) -> Iterator[str]:
-    """Yield a line of JSON for each connection."""
     for row in capture.rows():
         made = _begun(row)
         made |= {f"{name}_{end}": row[f"{name}_{end}"] for name in ("host", "port") for end in "ab"}
@@ -88,7 +87,6 @@ def _begun(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _timestamp(nanoseconds: int) -> str:
-    """Return a time since 1970 as ISO 8601, to the nanosecond."""
     seconds, rest = divmod(nanoseconds, 10**9)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
 
@@ -225,7 +223,6 @@ def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> lis
 
 
 def _tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, page_files.Content]]:
-    """Yield the name and the content of each file."""
     rows, packets, capture = reading.connection_table, reading.packet_table, of_reading(reading)
     if "csv" in wanted:
         yield "connections.csv", map(str.encode, rows.csv_parts())
@@ -256,7 +253,6 @@ def _csv(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
 
 
 def _with_words(packets: ColumnTable) -> ColumnTable:
-    """Return the packets with their kinds as words."""
     import numpy as np
 
     words = np.array([name for name, _ in KINDS], np.object_)

@@ -107,7 +107,6 @@ def of_engine(
 
 
 def of_reading(reading: Reading) -> ListedCapture:
-    """Return the connections of a reading, from its tables."""
     table, packets = reading.connection_table, reading.packet_table
 
     @cache

@@ -134,7 +134,6 @@ def only(reading: Reading, numbers: Sequence[int]) -> Reading:
 
 
 def _with_end(connections: ColumnTable, name: str, values: Sequence[Any]) -> ColumnTable:
-    """Return the connections of which either end has one of the values."""
     a, b = (_has(f"{name}_{end}", connections, values) for end in "ab")
     return connections.rows(a | b)
 

@@ -74,7 +74,6 @@ Subflows = Mapping[int, int]
 
 
 def subflows(capture: ListedCapture) -> Subflows:
-    """Return the subflows whose connection is in the capture."""
     names = [f"mptcp_{name}_{way}" for name in ("key", "version", "token") for way in _WAYS]
     owners, joins = dict[int, int](), list[tuple[int, int]]()
     for number, *values in capture.values("connection", *names):
@@ -94,7 +93,6 @@ def _token(key: str, version: int) -> int:
 
 
 def sentences(facts: ConnectionFacts, joined: Subflows) -> list[str]:
-    """Return a sentence on each extension."""
     ways = sorted(facts.directions, key=lambda way: way.ending)
     found = [_fast_open(ways[0]), _multipath(facts.number, ways, joined)]
     if all(way["ecn_counter"] for way in ways):
@@ -135,7 +133,6 @@ _HEAD = ("Packet", "Time (s)", "Conn.", "Way", "Severity", "Event", "What the pa
 
 
 def table(reading: Reading) -> ColumnTable:
-    """Return the events with the names of both ends; times are ns since 1970."""
     import numpy as np  # it takes longer to load than a small capture to read
 
     from analysis.flows.events import events

@@ -45,7 +45,6 @@ class ComparedFlow(NamedTuple):
 
     @property
     def main(self) -> DirectionFacts:
-        """The direction with more payload."""
         return self.facts.directions[0]
 
 
@@ -219,7 +218,6 @@ class CaptureComparison:
 
     @property
     def data(self) -> dict[str, object]:
-        """Members for --json."""
         return {
             "sentence": self.sentence,
             "connections": [each.facts.number for each in self.flows],

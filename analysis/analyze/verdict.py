@@ -82,7 +82,6 @@ def verdict(facts: ConnectionFacts) -> SlownessVerdict:
 
 
 def decide(f: Features) -> CauseRule:
-    """Return the rule that decides."""
     if opening := next((rule for rule in OPENING if rule.when(f)), None):
         return opening
     if not f.answered or f.lacking > LACKING or f.lacks_acks:
@@ -117,7 +116,6 @@ def _losing(f: Features) -> bool:
 
 
 def _explains(f: Features) -> bool:
-    """Return whether a token bucket explains the losses."""
     return (f.policing() or 0.0) >= 1
 
 
@@ -329,7 +327,6 @@ WORDS: Mapping[str, Callable[[Features, ConnectionFacts], str]] = {
 
 
 def _open_late(f: Features) -> float:
-    """Return the share of the time by which the connection opened late."""
     return (f.connect_time - f.trip) / max(f.duration, 1)
 
 

@@ -72,7 +72,6 @@ def _told(told: ColumnTable, codes: Whole) -> ColumnTable:
 
 
 def _reported(error: IcmpError) -> dict[str, object]:
-    """Return the event of an error of ICMP that quotes a connection."""
     severity, meaning = EVENTS[_ICMP]
     mtu = f", MTU {error['mtu']}" if error["mtu"] else ""
     return {

@@ -114,7 +114,6 @@ def _met(sent: ColumnTable, arrived: ColumnTable, origin: Whole) -> ColumnTable:
 
 
 def summary(way: DirectionMatch) -> PathSummary:
-    """The figures of `way`."""
     packets, delays, lost = way.packets, way.packets["delay"].known, way.packets["lost"]
     is_lost = lost.filled(False)
     return PathSummary(

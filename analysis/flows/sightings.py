@@ -163,7 +163,6 @@ def sightings(folder: Path, name: str) -> Sightings | None:
 
 
 def _columns(batch: RecordBatch) -> list[npt.NDArray[Any]]:
-    """Return the columns of Sightings."""
     rows = np.flatnonzero((batch.captured >= 34) & (batch.link == _ETHERNET))
     octets = _heads(batch, rows)
     head = octets.view(_HEAD)[:, 0]

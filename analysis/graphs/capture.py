@@ -37,7 +37,6 @@ class Capture:
 
     @classmethod
     def of(cls, label: str, reading: Reading) -> Capture:
-        """Return the capture of a reading with packets."""
         assert reading.packet_table is not None
         tables = reading.packet_table, reading.connection_table, reading.limit_table
         return cls(label, *tables)
@@ -198,7 +197,6 @@ def _signs_of_trouble(packets: ColumnTable) -> Truths:
 
 
 def of_connections(table: ColumnTable, numbers: Whole | Sequence[int]) -> ColumnTable:
-    """Return the rows of these connections alone."""
     is_of = np.isin(table["connection"].values, numbers)
     return table if is_of.all() else table.rows(is_of)
 

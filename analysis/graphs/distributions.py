@@ -123,7 +123,6 @@ class RangedValue:
 
 
 def look(colour: str, mark: Mark) -> SeriesLook:
-    """Return the look of values that are all marked."""
     return SeriesLook("", colour, mark, every=True, width=2)
 
 
@@ -168,7 +167,6 @@ def _numbers(values: Sequence[float]) -> Numbers:
 
 
 def extremes(values: Sequence[RangedValue]) -> list[float]:
-    """Return all numbers that an axis has to show."""
     return [
         number
         for value in values

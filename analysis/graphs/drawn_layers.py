@@ -264,7 +264,6 @@ def _has_names(graph: Graph) -> bool:
 
 
 def _dark(colour: str) -> tuple[float, ...]:
-    """Return the colour dark enough for text."""
     return tuple(0.75 * part for part in to_rgb(colour))
 
 
@@ -359,7 +358,6 @@ def _label_curves(axes: Axes, graph: Graph) -> None:
 
 
 def _legend(figure: Figure, named: dict[str, Layer]) -> None:
-    """Put one legend above all panels."""
     handles = [_sample(words, layer) for words, layer in named.items()]
     longest = max(map(len, named))
     fitting = max(1, int(figure.get_figwidth() * 72 / (30 + 4.2 * longest)))

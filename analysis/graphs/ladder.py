@@ -26,7 +26,6 @@ Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)
 
 
 def taken(table: Table, rows: NDArray[np.bool_]) -> Table:
-    """Return the chosen rows of each column."""
     if rows.all():
         return table  # the columns stay the same objects, which the page stores once
     return replace(
@@ -213,7 +212,6 @@ def _layers(
 
 
 def _is_bare(packets: ColumnTable) -> NDArray[np.bool_]:
-    """Return which packets are pure ACKs."""
     takes = (packets["payload"].values > 0) | (packets["flags"].values & (SYN | FIN) > 0)
     return np.asarray(~takes & (packets["kind"].values <= 1))
 

@@ -54,7 +54,6 @@ class SeriesLook:
 
 
 def _looks() -> Iterator[tuple[str, SeriesLook]]:
-    """Yield the rows of looks.csv, in which an empty cell stands for the default."""
     for row in columns.table_rows(Path(__file__).with_name("looks.csv")):
         given = {name: cell for name, cell in row.items() if cell}
         given["colour"] = globals()[row["colour"]]
@@ -66,7 +65,6 @@ LOOKS = dict(_looks())
 
 
 def look_of(look: str | SeriesLook) -> SeriesLook:
-    """Return the look itself, or the one of that name."""
     return LOOKS[look] if isinstance(look, str) else look
 
 
@@ -206,7 +204,6 @@ def plain(key: str, *layers: Layer, at_receiver: bool = False) -> Graph:
 
 
 def alone(only: Graph) -> GraphGroup:
-    """Return a group of one graph."""
     return GraphGroup(only.key, only.title, only.caption, (only,))
 
 
@@ -232,7 +229,6 @@ def named(label: str, names: Sequence[str]) -> Axis:
 
 
 def level(value: float, words: str) -> Layer:
-    """Return a line across at `value`."""
     return Layer(REFERENCE, "level", np.zeros(1), np.array([float(value)]), words=words)
 
 

@@ -49,7 +49,6 @@ _PGF = (
 
 
 def pgf_text(figure: Figure) -> str:
-    """Return the figure as LaTeX."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # keeps the places
     figure.set_dpi(72)
@@ -128,7 +127,6 @@ Row = list[tuple[Axes, Graph]]
 
 
 def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
-    """Return the group as a figure of Matplotlib."""
     with matplotlib.rc_context(_SETTINGS):
         graphs = [_in_unit(graph) for graph in group.graphs]
         across = size.across or size.fitting(len(graphs), 2 * size.columns - 1)
@@ -158,7 +156,6 @@ def _in_rows(graphs: Sequence[Graph], across: int, by_quantity: bool) -> list[li
 
 
 def _on_axes(figure: Figure, down: Sequence[Sequence[Graph]], across: int) -> list[Row]:
-    """Return each graph with its place in the figure."""
     every = figure.subplots(len(down), across, squeeze=False)
     for places, graphs in zip(every, down, strict=True):
         for axes in places[len(graphs) :]:
@@ -242,7 +239,6 @@ def _draw(axes: Axes, graph: Graph, end: float, room: _Room) -> None:
 
 
 def _scale(axis: Any, limit: Any, scale: Any, of: Axis, values: int) -> None:
-    """Set the scale, the range and the ticks of one axis."""
     if of.log:
         scale("log")
     if of.range:

@@ -67,7 +67,6 @@ def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
 
 
 def picture(graph: Graph, ending: str) -> bytes:
-    """Return the graph as a file of the format `ending`."""
     entries = {layer.words or look_of(layer.look).words for layer in graph.layers}
     below = 0.65 + 0.22 * -(-min(len(entries), MOST_NAMED) // 2)  # room for the legend, in inches
     height = 4.4 + below

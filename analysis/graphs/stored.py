@@ -368,7 +368,6 @@ def _sampled(samples: Sequence[SocketSample], segment: int) -> Columns:
 
 
 def _end(times: np.ndarray[Any, Any]) -> int | None:
-    """Return the end of what the stage shows; None if that is all."""
     return int(np.sort(times)[MOST_PACKETS]) if len(times) > MOST_PACKETS else None
 
 

@@ -92,7 +92,6 @@ class DirectionView:
 def views(
     captures: Sequence[Capture], samples: Samples | None = None, most: int | None = None
 ) -> list[DirectionView]:
-    """Return one view a direction, of at most `most` connections of each capture."""
     shown = _worth_showing(all_directions(captures, most))
     shared = _shared(shown)
     numbers = {
@@ -145,7 +144,6 @@ def _own(direction: CaptureDirection, samples: Sequence[SocketSample]) -> tuple[
 def _sampled(
     shown: Sequence[CaptureDirection], captures: Sequence[Capture], samples: Samples
 ) -> dict[str, Sequence[SocketSample]]:
-    """Return the samples by the name of the direction that sent more."""
     first = [
         direction
         for direction in larger(shown)
@@ -159,7 +157,6 @@ def _sampled(
 
 
 def _shared(shown: Sequence[CaptureDirection]) -> dict[str, tuple[Graph, Graph]]:
-    """Return the graphs of all connections of a capture that has several."""
     by_capture: dict[str, list[CaptureDirection]] = {}
     for direction in larger(shown):
         if len(direction.answers.time) > 1:

@@ -129,7 +129,6 @@ def _proofs(run: RunRecord, problems: Problems) -> tuple[HeldProof, ...]:
 
 
 def _proof(trial: Trial, entry: ProofEntry, problems: Problems) -> HeldProof:
-    """The proof; one that did not hold is a problem."""
     held = entry.held is True
     if not held:
         problems.add(f"{trial.name}: '{entry.claim}' did not hold ({'; '.join(entry.observed)}).")

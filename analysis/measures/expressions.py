@@ -45,7 +45,6 @@ class Window:
 
     @property
     def words(self) -> str:
-        """The window in a sentence."""
         end = "the end" if self.until is None else f"{self.until:g} s"
         return f"from {self.since:g} s to {end}"
 
@@ -89,7 +88,6 @@ class Term:
         return f"{words[:1].upper()}{words[1:]}{of}{under}{when}"
 
     def value(self, of: Lookup) -> float | None:
-        """Return the value that `of` finds."""
         return of(self)
 
 
@@ -115,11 +113,9 @@ class PlainNumber:
         yield from ()
 
     def title(self, timed: bool) -> str:
-        """Return the number."""
         return f"{self.amount:g}"
 
     def value(self, _of: Lookup) -> float:
-        """Return the number."""
         return self.amount
 
 
@@ -186,7 +182,6 @@ class Expression:
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:
-        """The terms, each once."""
         return tuple(dict.fromkeys(self.root.terms))
 
     @property
@@ -217,7 +212,6 @@ class Expression:
         return Expression(f"{self.text} of {flow}", _spanned(root))
 
     def value(self, of: Lookup) -> float | None:
-        """Return the value from those of the terms."""
         return self.root.value(of)
 
 
@@ -336,7 +330,6 @@ def _is_statistic(word: str) -> bool:
 
 
 def _each(node: Node, change: Callable[[Term], Term]) -> Node:
-    """Return the node with each term changed."""
     if isinstance(node, Operation):
         return Operation(node.sign, _each(node.left, change), _each(node.right, change))
     return change(node) if isinstance(node, Term) else node

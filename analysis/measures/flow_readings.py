@@ -39,7 +39,6 @@ class Span:
         return self.until - self.since
 
     def holds(self, time: float) -> bool:
-        """Return True for a time in the span."""
         return self.since <= time < self.until
 
 
@@ -60,7 +59,6 @@ class FlowReadings:
     span: Span | None = None
 
     def within(self, span: Span) -> FlowReadings:
-        """Return the readings of a part of the run."""
         return replace(self, span=span)
 
     @property
@@ -76,7 +74,6 @@ class FlowReadings:
 
     @cached_property
     def samples(self) -> Sequence[SocketSample]:
-        """The samples of the sending socket in the span."""
         if self.span is None:
             return self.every_sample
         return [sample for sample in self.every_sample if self.span.holds(sample.time)]
@@ -194,7 +191,6 @@ class FlowReadings:
 
     @cached_property
     def kbit(self) -> float | None:
-        """The data that arrived, in kbit."""
         if self.span is None:
             return self.server["rate"] * self.server["interval"] if self.server else None
         if self.flow.protocol == "udp":

@@ -207,7 +207,6 @@ class TrialReadings:
 
     @cached_property
     def socket(self) -> Values:
-        """The socket of a single flow."""
         return self.by_flow[0].socket if len(self.by_flow) == 1 else {}
 
     @cached_property
@@ -370,7 +369,6 @@ def _of_rates(
 
 
 def _ports(readings: TrialReadings, globs: str) -> list[PortTraffic]:
-    """Return the traffic of the ports that a selection names."""
     traffic = readings.traffic
     if traffic is None or not globs or not traffic.whole:
         return []
@@ -388,7 +386,6 @@ def _waits(port: PortTraffic, span: Span | None) -> Any:
 
 
 def _statistic(name: str, found: Sequence[Any]) -> float | None:
-    """Return a statistic of all values of all flows; None without any."""
     import numpy as np  # late: a run has no use for its libraries
 
     values = np.concatenate([np.atleast_1d(np.asarray(value, float)) for value in found])

@@ -53,7 +53,6 @@ class FlowMeasures:
         return self.number("goodput_kbit_s")
 
     def number(self, column: str) -> float | None:
-        """Return the flow's value in a column of its row, or None if it has none."""
         value = self.row[column]
         return None if value is None else float(value)
 
@@ -130,7 +129,6 @@ class RunResults:
 
     @property
     def repeated(self) -> int:
-        """The number of seeds that have a trial."""
         return len({trial.trial.seed for trial in self.measured})
 
     @property
@@ -157,7 +155,6 @@ def measure_all(run: RunRecord, problems: Problems) -> RunResults:
 
 
 def _wanted(run: RunRecord) -> list[Expression]:
-    """Return the expressions of the run's claim and of --metric."""
     headline = run.spec.headline
     if headline is None or is_metric(headline.metric):
         return expressions(run, Problems())

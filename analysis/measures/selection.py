@@ -86,7 +86,6 @@ def standing(rows: Sequence[Mapping[str, Any]], transport: str) -> list[Mapping[
 
 
 def of_transport(flows: Iterable[Facts], transport: str) -> list[Facts]:
-    """Return the flows of a transport, all if it is ""."""
     return [flow for flow in flows if transport in ("", flow.protocol)]
 
 

@@ -119,7 +119,6 @@ class TrialNetwork:
 
     @cached_property
     def hosts(self) -> frozenset[str]:
-        """The hosts that send or receive."""
         return frozenset(host for way in self.ways for host in way)
 
     def _leads(self, way: Way) -> bool:

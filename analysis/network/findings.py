@@ -57,7 +57,6 @@ def outcome_of(excess: float, far: float) -> CheckOutcome:
 
 
 def percent(share: float) -> str:
-    """Return a share of one, to three digits: 9.7 %."""
     return f"{100 * share:.3g} %"
 
 

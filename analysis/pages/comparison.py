@@ -213,7 +213,6 @@ class SideComparison:
 
 
 def compared(sides: Sequence[ComparedSide]) -> SideComparison:
-    """Compare each side with the first."""
     names = list(dict.fromkeys(name for side in sides for name in side.settings))
     settings = {name: tuple(side.settings.get(name, NOTHING) for side in sides) for name in names}
     differing = {name: values for name, values in settings.items() if len(set(values)) > 1}
@@ -241,7 +240,6 @@ def _results(sides: Sequence[ComparedSide]) -> tuple[ComparedResult, ...]:
 def _paired(
     first: ComparedSide, second: ComparedSide, condition: str, metric: Metric
 ) -> Paired | None:
-    """Compare over the seeds that both have."""
     one, other = (side.values.get((condition, metric.name), {}) for side in (first, second))
     seeds = sorted(one.keys() & other.keys())
     if not seeds:

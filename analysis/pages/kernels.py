@@ -57,7 +57,6 @@ def script_sentences(
 
 
 def _listed(cases: Sequence[str], most: int | None) -> str:
-    """List each script once, with its ways if these are not all."""
     ways: dict[str, list[str]] = {}
     for case in cases:
         script, _, way = case.partition(" ")
@@ -135,7 +134,6 @@ def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
 
 
 def row(figure: KernelFigure) -> dict[str, str]:
-    """Return a line of a table."""
     pair = pair_of(figure)
     return {
         "of": figure.of,

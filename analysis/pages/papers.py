@@ -43,7 +43,6 @@ class PaperTable:
 
     @property
     def data(self) -> str:
-        """The rows as CSV."""
         return csv_lines([self.listing.head, *self.listing.rows])
 
     @property
@@ -98,7 +97,6 @@ _ESCAPES = {
 
 
 def _escaped(text: str) -> str:
-    """Return text with all that LaTeX interprets escaped."""
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 
@@ -118,7 +116,6 @@ _LONGEST_LINES = 14, 28
 
 
 def _lines(column: Column) -> list[list[str]]:
-    """Return each cell's lines."""
     heading, cell = _LONGEST_LINES
     return [
         textwrap.wrap(text, cell if at else heading, break_long_words=False) or [""]
@@ -131,7 +128,6 @@ def _points(column: Column) -> float:
 
 
 def _latex_block(columns: list[Column]) -> str:
-    """Return a tabular of these columns."""
     places = "l" + "r" * (len(columns) - 1)
     head, *rows = zip(*map(_lines, columns), strict=True)
     return "\n".join(
@@ -159,7 +155,6 @@ def _stacked(lines: list[str], place: str, at: str) -> str:
 
 
 def written(place: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
-    """Write the files next to `place` and return their paths."""
     page_files.write(place.parent, files, "figure")
     return [place.parent / name for name, _ in files]
 
@@ -232,14 +227,12 @@ class PaperFigure:
 
     @property
     def figure(self) -> Figure:
-        """The figure of Matplotlib."""
         from analysis.graphs.paper import paper_figure
 
         return paper_figure(self.group, self.size)
 
     @property
     def data(self) -> str:
-        """All that is drawn, as CSV."""
         from analysis.graphs.paper import data_csv
 
         return data_csv(self.group)

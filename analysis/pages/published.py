@@ -40,7 +40,6 @@ def published_with_run(results: RunResults, problems: Problems) -> PublishedNumb
 
 
 def _row(entry: MeasuredEntry, results: RunResults, problems: Problems) -> PublishedRow:
-    """Return the row of a reproduction with the run's values in it."""
     try:
         today, period = (
             _values(entry, results, condition)
@@ -164,7 +163,6 @@ def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[LineGroup]:
 
 
 def reasons(rows: Sequence[Judged]) -> list[str]:
-    """Return the reasons of differences, each once."""
     return list(
         dict.fromkeys(
             judged.row.why
@@ -210,7 +208,6 @@ def line(judged: Judged, listed: Sequence[str]) -> TableLine:
 
 
 def _remark(judged: Judged) -> str:
-    """Return the remark that replaces a reason."""
     row, outcome = judged.row, judged.outcome.word
     if outcome == Word.DIFFERS and not row.why:
         return "Not explained."
@@ -285,7 +282,6 @@ def _csv_measured(judged: Judged, way: Way) -> list[str | float | None]:
 
 
 def ends(span: ValueSpan | None) -> tuple[float | None, float | None]:
-    """Return both ends of a span."""
     return (span.low, span.high) if span else (None, None)
 
 
@@ -304,7 +300,6 @@ class PublishedNumbers(JudgedRows):
 
     @cached_property
     def reasons(self) -> list[str]:
-        """Reasons of differences, each once."""
         return reasons(self.rows)
 
     @property

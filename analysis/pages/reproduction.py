@@ -103,7 +103,6 @@ class ReproductionReport:
 
     @property
     def repeat(self) -> str:
-        """Command that repeats the reproduction."""
         mode, facts = self.facts.mode, self.facts
         words = ["./tcplab reproduce", *[f"--{mode}"] * (mode in ("quick", "full"))]
         words += [f"--only {shlex.quote(printable(one))}" for one in facts.only]

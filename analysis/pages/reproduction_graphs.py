@@ -119,7 +119,6 @@ def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> GraphGrou
 
 
 def _panels(key: str, panels: Sequence[tuple[str, str, Marks]], below: Axis) -> Iterator[Graph]:
-    """Yield a graph for each series; those of a quantity have one scale."""
     count = 0
     for quantity, group in groupby(panels, key=lambda panel: panel[0]):
         members = list(group)

@@ -95,7 +95,6 @@ class RunReport:
 
     @property
     def title(self) -> str:
-        """The question that the run is about."""
         declared = self.run.spec.headline or self.claim
         return (declared and declared.question) or f"What happened in {self.run.experiment}?"
 
@@ -206,7 +205,6 @@ def _groups(report: RunReport) -> list[GraphGroup]:
 
 
 def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
-    """Yield a page for each condition of the first seed."""
     for measured in report.results.first:
         if measured.ends:
             trial = measured.trial

@@ -182,7 +182,6 @@ _OF_MANY_FLOWS = ("total_goodput_kbit_s", "jain_index")
 
 
 def _other_metrics(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
-    """Return the metrics next to the chosen one that have a column."""
     shown = (*_MAIN, *_OF_MANY_FLOWS) if samples.has_many_flows else _MAIN
     return [
         metric

@@ -281,7 +281,6 @@ def _names(factor: SweptFactor) -> Axis:
 
 
 def _plane(shape: Layout, cells: Numbers, levels: Levels) -> Numbers:
-    """Return the rows and columns of one panel."""
     assert shape.across is not None and shape.series is not None
     free = (shape.across, shape.series)
     plane: Numbers = cells[

@@ -130,7 +130,6 @@ def read_object(path: Path, most: int = untrusted.MOST) -> dict[str, Any]:
 
 
 def why_not(error: OSError | untrusted.StrangeFile) -> str:
-    """Return the reason why a file cannot be read, in words."""
     return str(error.strerror) if isinstance(error, OSError) else error.reason
 
 
@@ -190,7 +189,6 @@ def number(value: object) -> float | None:
 
 @cache
 def _reader(kind: Any) -> _Reader:
-    """Return the reader of a field of this type."""
     origin, arguments = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and issubclass(kind, Struct):
         return partial(_struct, kind)

@@ -97,7 +97,6 @@ class Datagrams:
 
     @property
     def share(self) -> float:
-        """The share lost, in percent."""
         return 100 * self.lost / self.sent if self.sent else 0.0
 
 

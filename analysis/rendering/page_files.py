@@ -87,7 +87,6 @@ def load(name: str) -> None:
 
 @cache
 def _environment(*, is_html: bool) -> Environment:
-    """Return the environment, which caches compiled templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -126,7 +125,6 @@ class Terminal(Console):
         super().__init__(highlight=False, soft_wrap=True)
 
     def say(self, *lines: str, style: str = "") -> None:
-        """Print each line."""
         for line in lines:
             self.print(Text(line, style=style))
 

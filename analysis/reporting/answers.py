@@ -201,7 +201,6 @@ def facts(results: RunResults, *quantities: ReportQuantity) -> tuple[Fact, ...]:
 
 
 def _cells(results: RunResults, quantity: ReportQuantity) -> tuple[str, ...]:
-    """Return a cell for each condition; none at all if the quantity has no value."""
     values = [quantity.of(results, condition) for condition in results.run.conditions]
     return tuple(map(spread, values)) if any(values) else ()
 

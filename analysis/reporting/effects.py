@@ -41,7 +41,6 @@ class PublishedOrder:
 
     @property
     def csv(self) -> str:
-        """Measured columns, as CSV."""
         return csv_lines([self.head, *self.rows])
 
 

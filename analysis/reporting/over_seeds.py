@@ -276,7 +276,6 @@ def responses(results: RunResults) -> GraphGroup | None:
 
 
 def _responses(results: RunResults, name: str) -> Iterator[Layer]:
-    """Yield the curve of a flow under each condition, of all seeds."""
     for number, condition in enumerate(results.run.conditions):
         pooled = [
             flow.taken
@@ -350,7 +349,6 @@ def boxed_graph(
     axis: Axis,
     below: str = "",
 ) -> Graph:
-    """Return a graph of a box for each name with its values."""
     layers = [
         layer
         for at, (name, values) in enumerate(found)

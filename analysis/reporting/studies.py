@@ -191,7 +191,6 @@ def with_metrics(run: RunRecord, texts: Sequence[str]) -> RunRecord:
 
 
 def _facts_of(run: RunRecord) -> RunFacts:
-    """Return the facts of a run that ended."""
     ends = [
         Duration.parse(flow.start).seconds + Duration.parse(flow.duration).seconds
         for flow in run.flows

@@ -33,7 +33,6 @@ class ReportQuantity:
 
     @property
     def title(self) -> str:
-        """The name with the unit."""
         return with_unit(self.name, self.unit)
 
     def of(self, results: RunResults, condition: RunCondition) -> list[float]:

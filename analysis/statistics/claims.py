@@ -65,7 +65,6 @@ class ClaimVerdict:
 
     @property
     def data(self) -> dict[str, Any]:
-        """For claim.json."""
         return asdict(self)
 
 

@@ -47,7 +47,6 @@ class LevelComparison:
 
     @property
     def verdict(self) -> DifferenceVerdict:
-        """As `verdict_of` says for the corrected p."""
         return verdict_of(self.paired, self.corrected)
 
 
@@ -79,7 +78,6 @@ def _pairs(sweep: SweepRecord, samples: SweepSamples, axis: int) -> Iterator[Lev
 
 
 def level_pairs(count: int) -> list[tuple[int, int]]:
-    """Return the pairs of `count` levels that are compared."""
     if count <= _ALL_PAIRS_UP_TO:
         return list(combinations(range(count), 2))
     return [(0, level) for level in range(1, count)]
@@ -108,7 +106,6 @@ def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamp
 
 
 def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
-    """One sentence for each pair of levels."""
     counted = Counter(
         (comparison.first, comparison.second, comparison.verdict) for comparison in comparisons
     )

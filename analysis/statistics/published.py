@@ -189,7 +189,6 @@ class Judged:
 
     @property
     def outcome(self) -> Agreement:
-        """The verdict by which the row counts."""
         return self.verdicts[self.headline]
 
 
@@ -244,7 +243,6 @@ class JudgedRows:
 
     @cached_property
     def today_counts(self) -> Counts:
-        """The counts by today's settings."""
         return _counted(self.rows, (row.verdicts["today"] for row in self.rows))
 
     def has(self, way: Way) -> bool:
@@ -282,7 +280,6 @@ def judge_row(row: PublishedRow, headline: Way | None = None) -> Judged:
 
 
 def count(rows: Iterable[Judged]) -> Counts:
-    """Count the rows by their outcomes."""
     counted = tuple(rows)
     return _counted(counted, (row.outcome for row in counted))
 
@@ -297,7 +294,6 @@ def _counted(rows: tuple[Judged, ...], verdicts: Iterable[Agreement]) -> Counts:
 
 
 def count_settings(rows: Iterable[Judged]) -> SettingCounts:
-    """Count the settings of the rows by the rows' outcomes."""
     settings: dict[str, list[Judged]] = {}
     for judged in rows:
         settings.setdefault(judged.row.setting or judged.row.where, []).append(judged)
@@ -309,7 +305,6 @@ def count_settings(rows: Iterable[Judged]) -> SettingCounts:
 
 
 def _outcome(rows: Sequence[Judged]) -> str:
-    """Return the field of SettingCounts for all rows of a setting."""
     words = [judged.outcome.word for judged in rows]
     holds = Word.AGREES in words or Word.WITHIN in words
     if Word.DIFFERS not in words:

@@ -66,7 +66,6 @@ class SweepSamples:
 
     @cached_property
     def intervals(self) -> dict[Place, MedianInterval]:
-        """The interval of each cell that has one."""
         found = ((place, median_interval(self.at(place))) for place in self.places)
         return {place: interval for place, interval in found if interval}
 
