@@ -360,7 +360,7 @@ _CONDITIONS: Mapping[str, _Condition] = {
     "hidden_queue": (_hides_queue, _congested),
     "policer": (lambda f: _losing(f) and not _hides_queue(f) and _is_policed(f), _congested),
     "losses": (lambda f: _losing(f) and not _hides_queue(f) and not _is_policed(f), _congested),
-    "reordering": (
+    "reorders": (
         lambda f: (
             f.congested >= MOST * f.time
             and _reorders(f)

@@ -16,7 +16,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from analysis.fmt import written
+from analysis.fmt import listed, written
 from analysis.measures.results import RunResults
 from analysis.records.spec_file import RunCondition
 from analysis.reporting import answers
@@ -57,7 +57,7 @@ def answers_from(file: str, names: Mapping[str, Any]) -> Callable[[RunResults], 
         own = {"results": results, "conditions": results.run.conditions, "facts": facts}
         common = {
             "figure": answers.figure,
-            "listed": answers.listed,
+            "listed": listed,
             "written": written,
             "middles": middles,
         }

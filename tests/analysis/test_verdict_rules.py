@@ -94,8 +94,8 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
     (Cause.REORDERING, replace(LOSSY, needless=3), {"repairs": (4, 5)}),
     (
         Cause.REORDERING,
-        replace(LOSSY, repairs=0, needless=3, limited_network=4 * S),
-        {"waits": (200 * MS, 400 * MS)},
+        replace(LOSSY, repairs=0, needless=3, busy_time=S, limited_network=S),
+        {"waits": (200 * MS, 200 * MS + 1)},
     ),
     (Cause.REORDERING, replace(LOSSY, retransmissions=1, repairs=1), {"reordered": (3, 1)}),
     (Cause.MARKS, MARKED, {"marked": (3, 2)}),
@@ -103,7 +103,7 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
     (Cause.MARKS, replace(MARKED, queue_p95=S), {"queue_p50": (100 * MS - 1, 100 * MS)}),
     (
         Cause.BLOAT,
-        replace(QUEUED, queue_p95=S, loss_delay=S),
+        replace(QUEUED, trip=50 * MS, queue_p95=S, loss_delay=S),
         {"queue_p50": (100 * MS, 100 * MS - 1)},
     ),
     (
@@ -139,7 +139,7 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
     ),
     (
         Cause.WINDOW,
-        replace(SOUND, windowed=9 * S, window=12500000),
+        replace(SOUND, windowed=9 * S, window=12500000, carried=10**7 + 1),
         {"window_mean": (9999999, 10000000)},
     ),
     (Cause.UNSCALED, replace(SOUND, windowed=9 * S), {"is_unscaled": (True, False)}),
@@ -163,7 +163,7 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
     (Cause.PAUSES, replace(SOUND, busy_time=0), {"idle": (200 * MS, 200 * MS - 1)}),
     (Cause.PAUSES, replace(SOUND, idle=9 * S), {"delayed_own": (9 * S, 9 * S + 1)}),
     (Cause.LOSS, LOSSY, {"duration": (10 * MS, 10 * MS - 1)}),
-    (Cause.LOSS, replace(LOSSY, carried=95), {"acknowledged": (100, 101)}),
+    (Cause.LOSS, replace(LOSSY, carried=9500), {"acknowledged": (10000, 10001)}),
     (Cause.LOSS, LOSSY, {"lacks_acks": (False, True)}),
     (Cause.LOSS, LOSSY, {"answered": (True, False)}),
     (
