@@ -99,7 +99,7 @@ class Listing:
 def read_published(file: Path) -> dict[str, Published]:
     """Return the published figures of a file with a column for each condition, by quantity."""
     rows = published_rows(file)
-    about = {"quantity", "unit", "source"}
+    about = {"quantity", "unit", "source", "metric"}
     return {
         row["quantity"]: Published(
             row["unit"], {name: float(row[name]) for name in row if name not in about and row[name]}
