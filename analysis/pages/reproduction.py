@@ -15,7 +15,7 @@ from analysis.graphs.stored import board_data
 from analysis.pages.published import csv_text, ends, groups, mechanisms, parts, reasons, spanned
 from analysis.pages.reproduction_graphs import graphs
 from analysis.records.json_reader import Problems, printable
-from analysis.records.other_folders import ReproductionFile, read_reproduction
+from analysis.records.spec_file import ReproductionFile, read_reproduction
 from analysis.rendering import page_files
 from analysis.rendering.page_files import Terminal, text_table
 from analysis.statistics.paired_tests import FEWEST

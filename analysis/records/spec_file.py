@@ -1,11 +1,13 @@
-"""spec.json, manifest.json and rows of published numbers as frozen records."""
+"""spec.json, manifest.json and reproduction.json as frozen records."""
 
-from typing import Any, cast
+from collections import Counter
+from pathlib import Path
+from typing import Any, Literal, cast
 
 from msgspec import Struct, field
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
-from analysis.records.json_reader import Problems, number, text
+from analysis.records.json_reader import NO_LOG, LogPath, Problems, number, read_main, text, typed
 from topologies.data import from_data
 from topologies.errors import UsageError
 from topologies.spec import ETHERNET, TopologySpec
@@ -278,3 +280,114 @@ class RunManifest(Provenance, frozen=True):
     image: ImageFacts | None = None
     tools: dict[str, str] = field(default_factory=dict)
     files: dict[str, Any] = field(default_factory=dict)
+
+
+Kind = Literal["loglog", "bars", "none", ""]
+
+
+class ProfileSetting(Struct, frozen=True):
+    """One setting of a study's time, and why it is needed."""
+
+    name: str = ""
+    value: str = ""
+    reason: str = ""
+
+
+class PeriodKernel(Struct, frozen=True):
+    """The kernel that a study had: `linux`, as far as it is known, and how it is `known`.
+
+    `taken` is the kernel on which it was repeated, empty if none could be had, and `remarks` say
+    why no nearer one was taken.
+    """
+
+    linux: str = ""
+    known: str = ""
+    taken: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+class Plot(Struct, frozen=True):
+    """The plot of a study; its fields are empty if the study names none."""
+
+    kind: Kind = ""
+    x: str = ""
+    x_unit: str = ""
+    series: str = ""
+
+
+class TargetFailure(Struct, frozen=True):
+    """A target that could not be run."""
+
+    where: str = "unnamed"
+    problem: str = "no reason was given"
+    log: LogPath = NO_LOG
+
+
+class StudyEntry(Struct, frozen=True):
+    """A published study. Its `rows` are as they were written until `read_reproduction`."""
+
+    name: str = "unnamed study"
+    claim: str = ""
+    source: str = ""
+    year: str = ""
+    profile: tuple[ProfileSetting, ...] = ()
+    profile_differs: str = ""
+    kernel: PeriodKernel | None = None
+    notes: tuple[str, ...] = ()
+    plot: Plot = Plot()
+    rows: tuple[Any, ...] = ()
+    failures: tuple[TargetFailure, ...] = ()
+
+
+class ReproductionFile(Provenance, frozen=True):
+    """reproduction.json; `only` names the studies and `rows` the rows that were chosen.
+
+    None are all.
+    """
+
+    mode: str = ""
+    only: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    digests: dict[str, str] = field(default_factory=dict)
+    studies: tuple[StudyEntry, ...] = ()
+
+    @property
+    def failures(self) -> int:
+        return sum(len(study.failures) for study in self.studies)
+
+
+def read_reproduction(path: Path, problems: Problems) -> ReproductionFile:
+    """Return the reproduction in `path`, with each study's rows as PublishedRow.
+
+    Raises UsageError if there is none, TcplabError if it cannot be used.
+    """
+    name, command = "reproduction.json", "./tcplab reproduce"
+    facts = read_main(ReproductionFile, path, name, command)
+    studies = tuple(_study(entry, problems) for entry in facts.studies)
+    if not studies:
+        problems.add("reproduction.json lists no study to compare.")
+    return replace(facts, studies=studies)
+
+
+def _study(entry: StudyEntry, problems: Problems) -> StudyEntry:
+    rows = tuple(
+        checked_row(typed(RowEntry, row), entry.name, problems)
+        for row in entry.rows
+        if isinstance(row, dict)
+    )
+    if not rows or len(rows) < len(entry.rows):
+        problems.add(
+            f"Study {entry.name} has {'rows' if rows else 'no row'} that can be"
+            f" read{' in part' if rows else ''}."
+        )
+    twice = [
+        name
+        for name, count in Counter((row.where, row.quantity) for row in rows).items()
+        if count > 1
+    ]
+    if twice:
+        problems.add(
+            f"Study {entry.name} has several rows for '{twice[0][0]}', {twice[0][1]}; all are"
+            " shown."
+        )
+    return replace(entry, rows=rows)

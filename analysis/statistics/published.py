@@ -23,8 +23,7 @@ from statistics import fmean, median
 from typing import Literal
 
 from analysis.fmt import signed
-from analysis.records.other_folders import StudyEntry
-from analysis.records.spec_file import PublishedRow
+from analysis.records.spec_file import PublishedRow, StudyEntry
 from analysis.statistics.paired_tests import FEWEST, median_interval
 from analysis.statistics.sweep_samples import ValueSpan, next_mean, next_run, true_mean
 
