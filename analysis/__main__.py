@@ -169,15 +169,14 @@ def _judged(descriptor: int) -> NetworkVerdict:
 
 def _load(report_of: ReportOf, study: str | None) -> None:
     """Load all that takes time: the run goes on meanwhile."""
-    from analysis import flows, graphs
+    from analysis import flows, graphs, rendering
     from analysis.network import verdict  # noqa: F401
     from analysis.pages import run
-    from analysis.rendering import page_files
 
     flows.load_engine()
     graphs.page("", [])  # the first page compiles its templates
     for name in run.TEMPLATES:
-        page_files.load(name)
+        rendering.load(name)
     with suppress(TcplabError):  # which comes again when the report is made, and is told then
         report_of(study or "")
 

@@ -13,14 +13,13 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from analysis import fmt
+from analysis import fmt, rendering
 from analysis.analyze import files
 from analysis.analyze.facts import Segments, unread
 from analysis.analyze.listed import JUDGED, ListedCapture, of_engine, of_reading, segments_again
 from analysis.analyze.options import AnalyzeOptions, check, only
 from analysis.analyze.reported import fault_sentence
 from analysis.flows.reader import FileFacts, Reading, columns, exchanges, read, write_without_copies
-from analysis.rendering import page_files
 from topologies.errors import TcplabError, UsageError
 
 
@@ -249,7 +248,7 @@ def _write_both(
     """Write the page with both captures, `matched.csv` (a row per way), and both sets of tables."""
     title = " and ".join(label for label, _ in named)
     written = files.write_graphs(title, named, out, wanted)
-    page_files.write(out, [("matched.csv", rows.encode())], "analyze --match FILE FILE")
+    rendering.write(out, [("matched.csv", rows.encode())], "analyze --match FILE FILE")
     written.append(out / "matched.csv")
     for label, reading in named:
         written += files.write_tables(reading, out / label, wanted)

@@ -16,13 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis import rendering
 from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.listed import ListedCapture, of_reading
 from analysis.analyze.reported import doubts
 from analysis.analyze.verdict import verdict
 from analysis.flows import Reading
 from analysis.flows.columns import KINDS, OURS, TCPTRACE, Column
-from analysis.rendering import page_files
 from topologies.errors import UsageError
 
 if TYPE_CHECKING:
@@ -218,11 +218,11 @@ def _with_verdict(facts: ConnectionFacts) -> dict[str, Any]:
 def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
     """Write the tables among `wanted`. Raises TcplabError if they cannot be written."""
     files = dict(_tables(reading, wanted))
-    page_files.write(folder, files.items(), _COMMAND)
+    rendering.write(folder, files.items(), _COMMAND)
     return [folder / name for name in files]
 
 
-def _tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, page_files.Content]]:
+def _tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, rendering.Content]]:
     rows, packets, capture = reading.connection_table, reading.packet_table, of_reading(reading)
     if "csv" in wanted:
         yield "connections.csv", map(str.encode, rows.csv_parts())
@@ -292,7 +292,7 @@ def write_graphs(
         # The page itself states its limit.
         notes += not_drawn(count, GRAPHS & set(wanted) - {"html"})
         text = graphs.page(title, captures, answers=_answers(readings), notes=notes)
-        page_files.write(folder, [("graphs.html", text.encode())], _COMMAND)
+        rendering.write(folder, [("graphs.html", text.encode())], _COMMAND)
         written.append(folder / "graphs.html")
     if pictures := [word for word in wanted if word in PICTURES]:
         from analysis.graphs.pictures import write_pictures

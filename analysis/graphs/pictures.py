@@ -12,12 +12,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
+from analysis import rendering
 from analysis.graphs.capture import Capture
 from analysis.graphs.drawn_layers import draw_layer, thinned
 from analysis.graphs.ladder import safe_name
 from analysis.graphs.layers import Axis, Graph, look_of
 from analysis.graphs.webpage import MOST_PICTURED, DirectionView, Samples, views
-from analysis.rendering import page_files
 
 SETTINGS: dict[Any, Any] = {
     "font.size": 12,
@@ -53,7 +53,7 @@ def write_pictures(
         for name, graph in drawn.items()
         for ending in formats
     )
-    page_files.write(folder, files, "graphs")
+    rendering.write(folder, files, "graphs")
     return [folder / f"{name}.{ending}" for name in drawn for ending in formats]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis import rendering
 from analysis.flows.ends import journeys
 from analysis.graphs import ladder, timelines
 from analysis.graphs.capture import (
@@ -21,7 +22,6 @@ from analysis.graphs.layers import Graph, Layer, plain
 from analysis.graphs.stored import StoredGraphs, as_script, latest, stage_of_trips
 from analysis.graphs.timelines import goodput
 from analysis.records.output import SocketSample
-from analysis.rendering import page_files
 from analysis.table import ColumnTable
 
 MOST_PICTURED = 4
@@ -264,7 +264,7 @@ def page(
     stage = data.pop("stage")
     context = {"title": title, "data": as_script(data), "stage": stage}
     context |= {"answers": answers, "notes": [*notes, *data["notes"]]}
-    return page_files.render("packets/page.html", context)
+    return rendering.render("packets/page.html", context)
 
 
 def _stage(captures: Sequence[Capture], shown: Sequence[DirectionView]) -> str:

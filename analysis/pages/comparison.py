@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from analysis import rendering
 from analysis.fmt import NOTHING, decimals, fixed, in_a_row, with_unit, written
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
@@ -17,7 +18,6 @@ from analysis.measures.results import RunResults, measure_all
 from analysis.measures.selection import standing
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import index, read_run
-from analysis.rendering import page_files
 from analysis.reporting.run_graphs import DrawnCourse, over_time
 from analysis.statistics.paired_tests import (
     COPIES,
@@ -310,8 +310,8 @@ def write_page(comparison: SideComparison, folder: Path, name: str) -> Path:
             for sentence in (*side.warnings, *(f"{side.letter}: {each}" for each in side.problems))
         ],
     }
-    text = page_files.render("comparison.html", context)
-    page_files.write(folder, [(name, text.encode())], "report RUN_DIR")
+    text = rendering.render("comparison.html", context)
+    rendering.write(folder, [(name, text.encode())], "report RUN_DIR")
     return folder / name
 
 
@@ -352,6 +352,6 @@ def print_comparison(comparison: SideComparison, console: Console) -> None:
 
 def write_index(store: Path) -> Path:
     """Write index.html into the store. Raises TcplabError with a remedy if it cannot be written."""
-    text = page_files.render("index.html", {"store": store, "runs": index(store)})
-    page_files.write(store, [("index.html", text.encode())], "report RUN_DIR")
+    text = rendering.render("index.html", {"store": store, "runs": index(store)})
+    rendering.write(store, [("index.html", text.encode())], "report RUN_DIR")
     return store / "index.html"

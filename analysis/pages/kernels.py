@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from analysis import rendering
 from analysis.fmt import probability, with_unit, written
 from analysis.graphs.distributions import (
     RangedValue,
@@ -24,8 +25,7 @@ from analysis.graphs.layers import BLUE, GREY, VERMILLION, Graph, GraphGroup, La
 from analysis.graphs.stored import board_data
 from analysis.records.json_reader import read_main
 from analysis.records.spec_file import Provenance
-from analysis.rendering import page_files
-from analysis.rendering.page_files import Terminal, text_table
+from analysis.rendering import Terminal, text_table
 from analysis.statistics.paired_tests import Paired, estimate, interval
 
 
@@ -194,8 +194,8 @@ def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
         "graphs": board_data([group] if group else []),
         "cases": [(case, [row(figure) for figure in case.figures]) for case in facts.cases],
     }
-    page = page_files.render("kernels.html", context).encode()
-    page_files.write(folder, [("kernels.html", page)], "report FOLDER")
+    page = rendering.render("kernels.html", context).encode()
+    rendering.write(folder, [("kernels.html", page)], "report FOLDER")
     return report
 
 

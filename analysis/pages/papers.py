@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from analysis import rendering
 from analysis.fmt import with_unit
 from analysis.graphs.layers import FORMATS, WIDTHS, GraphGroup, PaperSize
 from analysis.measures.expressions import parse
@@ -20,7 +21,6 @@ from analysis.pages.sweep import cell_table
 from analysis.pages.sweep_courses import courses, shares
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
-from analysis.rendering import page_files
 from analysis.reporting import over_seeds
 from analysis.reporting.studies import ReportOf, plain, with_metrics
 from analysis.reporting.tables import Listing
@@ -155,7 +155,7 @@ def _stacked(lines: list[str], place: str, at: str) -> str:
 
 
 def written(place: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
-    page_files.write(place.parent, files, "figure")
+    rendering.write(place.parent, files, "figure")
     return [place.parent / name for name, _ in files]
 
 

@@ -15,7 +15,7 @@ from analysis.measures.metrics import UnknownMetric
 from analysis.measures.results import RunResults, value_of
 from analysis.records.json_reader import Problems
 from analysis.records.spec_file import MeasuredEntry, PublishedRow, checked_row
-from analysis.rendering.page_files import text_table
+from analysis.rendering import text_table
 from analysis.statistics.published import (
     WAYS,
     Agreement,

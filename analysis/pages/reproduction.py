@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
+from analysis import rendering
 from analysis.fmt import counted, signed, with_unit
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
@@ -16,8 +17,7 @@ from analysis.pages.published import csv_text, ends, groups, mechanisms, parts, 
 from analysis.pages.reproduction_graphs import graphs
 from analysis.records.json_reader import Problems, printable
 from analysis.records.spec_file import ReproductionFile, read_reproduction
-from analysis.rendering import page_files
-from analysis.rendering.page_files import Terminal, text_table
+from analysis.rendering import Terminal, text_table
 from analysis.statistics.paired_tests import FEWEST
 from analysis.statistics.published import (
     TOLERANCE,
@@ -157,7 +157,7 @@ def make_reproduction_report(path: Path, out: Path | None = None) -> Reproductio
     studies = tuple(judge_study(study) for study in facts.studies)
     page, found = folder / "reproduction.html", tuple(problems.found)
     report = ReproductionReport(facts, facts.id or path.name, studies, found, page)
-    page_files.write(folder, _files(report), "report FOLDER")
+    rendering.write(folder, _files(report), "report FOLDER")
     return report
 
 
@@ -165,7 +165,7 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
     drawn = [graphs(one, number) for number, one in enumerate(report.studies, 1)]
     yield "reproduction.csv", csv_text(report.studies).encode()
     yield "profiles.csv", profiles_csv(report.studies).encode()
-    page = page_files.render("reproduction.html", _context(report, drawn))
+    page = rendering.render("reproduction.html", _context(report, drawn))
     yield "reproduction.html", page.encode()
 
 

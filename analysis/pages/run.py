@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from analysis import rendering
 from analysis.fmt import counted, in_a_row, spread
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.network_picture import network_picture
@@ -18,8 +19,7 @@ from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.pages.published import PublishedNumbers, published_with_run
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, read_run
-from analysis.rendering import page_files
-from analysis.rendering.page_files import BROKEN, CHECK, Terminal, text_table
+from analysis.rendering import BROKEN, CHECK, Terminal, text_table
 from analysis.reporting import over_seeds, run_graphs, tables
 from analysis.reporting.answers import Answer, enough, in_comparison, repeat_command
 from analysis.reporting.effects import RunEffect, effect_of, goodput
@@ -173,7 +173,7 @@ def make_report(
         network,
         effect_of(results, study.short or _usual(run)),
     )
-    page_files.write(folder, _files(report), "report RUN_DIR")
+    rendering.write(folder, _files(report), "report RUN_DIR")
     return report
 
 
@@ -183,11 +183,11 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield from report.study.extra_files(report.run)
     yield "claim.json", claim_file(report.run, report.claim)
     context = _context(report)
-    yield from ((name, page_files.render(name, context).encode()) for name in PAGES)
+    yield from ((name, rendering.render(name, context).encode()) for name in PAGES)
     if stage := context["stage"]:
         made = f"Made with tcplab: {context['command']}"
         shared = {"title": report.title, "answer": report.first_lines[0], "made": made}
-        yield SHARED, page_files.render("share.html", {**shared, "stage": stage}).encode()
+        yield SHARED, rendering.render("share.html", {**shared, "stage": stage}).encode()
 
 
 def _groups(report: RunReport) -> list[GraphGroup]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from analysis import rendering
 from analysis.fmt import NOTHING, counted, decimals, fixed, in_a_row, signed, with_unit
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
@@ -17,8 +18,7 @@ from analysis.pages.published import PublishedNumbers
 from analysis.pages.sweep_graphs import graphs
 from analysis.records.json_reader import Problems, printable
 from analysis.records.spec_file import checked_row
-from analysis.rendering import page_files
-from analysis.rendering.page_files import Terminal, text_table
+from analysis.rendering import Terminal, text_table
 from analysis.reporting.effects import SweepEffect, SweepStudy, made_of
 from analysis.reporting.studies import ReportOf, plain, setting_words
 from analysis.reporting.tables import Listing
@@ -125,7 +125,7 @@ def make_sweep_report(
         made_of(sweep, study.sweep_listings) or (),
         made_of(sweep, study.sweep_effect),
     )
-    page_files.write(folder, _files(report), "report FOLDER")
+    rendering.write(folder, _files(report), "report FOLDER")
     return report
 
 
@@ -137,7 +137,7 @@ def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
         drawn.insert(0, report.study.graphs)
         yield "summary.csv", report.study.summary.csv.encode()
     yield "comparisons.csv", csv_text(report.comparisons, report.sweep, report.samples).encode()
-    yield "sweep.html", page_files.render("sweep.html", _context(report, drawn)).encode()
+    yield "sweep.html", rendering.render("sweep.html", _context(report, drawn)).encode()
 
 
 def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:

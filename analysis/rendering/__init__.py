@@ -1,1 +1,153 @@
-"""Templates and colours of pages, and files that are written whole."""
+"""Pages from templates, written so that no reader sees half of one, and their terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from topologies.errors import TcplabError, is_disk_full
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+Content = bytes | Iterator[bytes]
+"""Of a file: the whole, or piece by piece."""
+
+
+def write(folder: Path, files: Iterable[tuple[str, Content]], command: str) -> None:
+    """Write all files of a page.
+
+    Raises TcplabError whose remedy is the `command` of tcplab that makes them again.
+    """
+    try:
+        for name, content in files:
+            _put(folder / name, content)
+    except OSError as error:
+        raise TcplabError(
+            f"The page cannot be written to '{folder}' ({error.strerror}).", _remedy(error, command)
+        ) from error
+
+
+def _put(path: Path, content: Content) -> None:
+    """Write in one step: no reader sees half a file, and a full disk leaves none behind."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("wb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content)
+        partial.replace(path)
+    except BaseException:  # a piece may fail to be made
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _remedy(error: OSError, command: str) -> str:
+    again = f"./tcplab {command}"
+    if is_disk_full(error):
+        return f"Free some space, then: {again}"
+    return f"Name a folder that you may write to: {again} --out FOLDER"
+
+
+def render(name: str, context: dict[str, Any]) -> str:
+    """Everything from files is untrusted: HTML is escaped by Jinja, Markdown by `_markdown`."""
+    return _environment(is_html=name.endswith(".html")).get_template(name).render(context)
+
+
+def with_code(text: str) -> Markup:
+    """Return `text` as HTML for an element, with names between back-ticks as code."""
+    from markupsafe import Markup
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False)))
+
+
+def load(name: str) -> None:
+    """Compile a template and all that it includes, before there is anything to render."""
+    from jinja2 import meta
+
+    environment = _environment(is_html=name.endswith(".html"))
+    assert environment.loader is not None
+    waiting, compiled = {name}, set[str]()
+    while waiting:
+        compiled.add(current := waiting.pop())
+        environment.get_template(current)
+        source, _, _ = environment.loader.get_source(environment, current)
+        included = meta.find_referenced_templates(environment.parse(source))
+        waiting |= {name for name in included if name} - compiled
+
+
+@cache
+def _environment(*, is_html: bool) -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=is_html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"markdown": _markdown, "before_range": _before_range, "range": _range}
+    return environment
+
+
+def _before_range(cell: str) -> str:
+    return cell.partition(" (")[0]
+
+
+def _range(cell: str) -> str:
+    """Return the bracket after a median, which the page puts on a separate line."""
+    return "".join(cell.partition(" (")[1:]).strip()
+
+
+def _markdown(text: str) -> str:
+    """Return `text` on one line with everything escaped that Markdown or HTML interprets."""
+    escaped = "".join(f"\\{letter}" if letter in "\\`*_[]<>#|&!~" else letter for letter in text)
+    return " ".join(escaped.split())
+
+
+CHECK, BROKEN = "yellow", "bold red"
+
+
+class Terminal(Console):
+    """Standard output that prints text from files without interpreting it."""
+
+    def __init__(self) -> None:
+        super().__init__(highlight=False, soft_wrap=True)
+
+    def say(self, *lines: str, style: str = "") -> None:
+        for line in lines:
+            self.print(Text(line, style=style))
+
+    def check(self, remarks: Sequence[str], most: int, more: str = "more on the page") -> None:
+        """Print the first `most` remarks, and how many more the page has."""
+        self.say(*(f"Check: {remark}" for remark in remarks[:most]), style=CHECK)
+        if len(remarks) > most:
+            self.say(f"... and {len(remarks) - most} {more}", style=CHECK)
+
+    def end(self, page: Path, status: str, marked: str) -> None:
+        """Print the path of the page, after `marked` with the status if that is not complete."""
+        if status != "complete":
+            self.say(marked.format(status), style=BROKEN)
+        self.say(f"Report: {page}")
+
+
+def text_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "", right: Sequence[int] = ()
+) -> Table:
+    """Return a table of texts, with the numbers of the columns that are aligned to the right."""
+    table = Table(title=Text(title) if title else None)
+    for at, name in enumerate(head):
+        table.add_column(Text(name), justify="right" if at in right else "left")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table

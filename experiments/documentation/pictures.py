@@ -33,11 +33,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from analysis import rendering
 from analysis.flows.reader import read
 from analysis.flows.sightings import arrivals, sightings
 from analysis.graphs.stored import Columns, StageTrial, as_script, shape_of, stage_data
 from analysis.records.output import read_samples
-from analysis.rendering import page_files
 from experiments.documentation.reference import rendered
 from experiments.run.seed import carry_seed, judge, limits_for
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
@@ -233,7 +233,7 @@ def recorded(lab: Lab, report: Callable[[str], None]) -> dict[str, Path]:
         "whole.html": page_of(first, [each.name for each in pieces]),
         NAME: page_of(first, [_FIRST.name], _ALONE),
     }
-    page_files.write(folder, ((name, text.encode()) for name, text in pages.items()), "docs")
+    rendering.write(folder, ((name, text.encode()) for name, text in pages.items()), "docs")
     return {NAME: folder / "whole.html", f"recorded/{NAME}": folder / NAME, **files}
 
 
@@ -247,7 +247,7 @@ def page_of(first: str, names: Iterable[str], note: str = "") -> str:
         "pieces": list(names),
         "note": note,
     }
-    return page_files.render("recorded.html", {"grid": as_script(grid), "first": first})
+    return rendering.render("recorded.html", {"grid": as_script(grid), "first": first})
 
 
 def kept_again() -> str:
@@ -276,7 +276,7 @@ def _record(link: tuple[str, str, str], lab: Lab, folder: Path) -> None:
     for algorithm, made in trials.items():
         piece = Piece(link, algorithm)
         text = f"recordedPiece({json.dumps(piece.name)}, {stage_data(made)});\n"
-        page_files.write(folder, [(piece.file, text.encode())], "docs")
+        rendering.write(folder, [(piece.file, text.encode())], "docs")
 
 
 def study(link: tuple[str, str, str], queue: str) -> ExperimentSpec:

@@ -21,7 +21,7 @@ import testbed
 from analysis.flows.columns import INTERVALS, KINDS, OURS, PACKETS, TCPTRACE
 from analysis.measures.evidence import EVENTS
 from analysis.measures.metrics import columns, measures, terms
-from analysis.rendering.page_files import with_code
+from analysis.rendering import with_code
 from experiments.flows.traffic import TRAFFIC
 from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, Subject
 from experiments.study.catalogue import Experiment, catalogue

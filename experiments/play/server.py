@@ -81,10 +81,10 @@ def whole_page() -> str:
 
 def shared_page() -> str:
     """Return the page of a shared stage, without packets; the live page puts them in."""
-    from analysis.rendering import page_files
+    from analysis import rendering
 
     empty = {"title": "A stage", "answer": "", "made": "", "stage": "{}"}
-    return page_files.render("share.html", empty)
+    return rendering.render("share.html", empty)
 
 
 def whole_script() -> str:

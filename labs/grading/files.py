@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from analysis.rendering.page_files import write as write_files
+from analysis.rendering import write as write_files
 from labs.definition.answers import LARGEST_PICTURE, as_json
 from labs.definition.spec import LabSpec
 from labs.grading import exports as exports_module

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import geometric_mean, mean, median
 
-from analysis.rendering.page_files import write
+from analysis.rendering import write
 from labs.definition import catalogue
 from labs.definition.answers import Answers, examples_of
 from labs.definition.assignment import SELF_STUDY, Course, Variant, variant

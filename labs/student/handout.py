@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from analysis.rendering.page_files import write
+from analysis.rendering import write
 from experiments.play.lesson import all_lessons
 from experiments.spec import Flow
 from experiments.study.catalogue import find

@@ -33,7 +33,7 @@ from markdown_it import MarkdownIt
 
 import labs
 from analysis import rendering
-from analysis.rendering.page_files import with_code
+from analysis.rendering import with_code
 from labs.definition.catalogue import folder_of, names
 from topologies.data import from_data
 from topologies.errors import UsageError

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from analysis import graphs
+from analysis import graphs, rendering
 from analysis.pages.run import TEMPLATES
-from analysis.rendering import page_files
 from experiments.reporting.studies import make_report
 
 
@@ -19,7 +18,7 @@ def test_what_is_loaded_ahead_is_all_that_a_report_needs(
 ) -> None:
     graphs.page("", [])
     for name in TEMPLATES:
-        page_files.load(name)
+        rendering.load(name)
 
     def compile_late(_environment: Environment, _source: str, name: str, *_: Any, **__: Any) -> Any:
         raise AssertionError(f"{name} is compiled when the run is over")

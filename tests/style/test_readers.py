@@ -32,7 +32,7 @@ OTHER_FILES = {
     "analysis/flows/reader.py": "a pipe that is named on the command line",
     "analysis/measures/metrics.py": "the package's own list of counters",
     "analysis/reporting/tables.py": "a study's own table",
-    "analysis/rendering/page_files.py": "files that are written",
+    "analysis/rendering/__init__.py": "files that are written",
     "labs/definition/catalogue.py": "the package's own labs",
     "labs/templates/rendering.py": "the package's own drawings",
     "labs/instructor/lint.py": "the package's own texts",
