@@ -10,13 +10,14 @@ from jinja2 import Environment
 
 from analysis import graphs, rendering
 from analysis.pages.run import TEMPLATES
-from experiments.reporting.studies import make_report
+from experiments.reporting.studies import make_report, report_of
 
 
 def test_what_is_loaded_ahead_is_all_that_a_report_needs(
     run_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graphs.page("", [])
+    report_of("sack")
     for name in TEMPLATES:
         rendering.load(name)
 
