@@ -86,7 +86,7 @@ def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ..
         (macs[name], port.name)
         for port in ports
         if len(ports) > 2
-        for name in sorted(_behind(topology, port))
+        for name in sorted(_joined(topology, topology.far_end(port), without=switch))
         if name in macs
     )
 
@@ -151,27 +151,13 @@ def _segments(topology: TopologySpec) -> dict[str, int]:
     return numbers
 
 
-def _behind(topology: TopologySpec, port: Port) -> set[str]:
-    """Return the names of all interfaces that what leaves through a port of a switch can get to."""
-    names: set[str] = set()
-    passed, waiting = {port.node}, [port]
-    while waiting:
-        current = waiting.pop()
-        names.add(topology.far_end(current).name)
-        if topology.kind(current.peer) == "switch" and current.peer not in passed:
-            passed.add(current.peer)
-            onward = topology.ports_of[current.peer]
-            waiting += [other for other in onward if other.peer not in passed]
-    return names
-
-
-def _joined(topology: TopologySpec, port: Port) -> set[str]:
-    """Return the names of all interfaces on the Ethernet of `port`."""
+def _joined(topology: TopologySpec, port: Port, without: str = "") -> set[str]:
+    """Return the names of all interfaces on the Ethernet of `port`, `without` those of a node."""
     members: set[str] = set()
     waiting = [port]
     while waiting:
         current = waiting.pop()
-        if current.name not in members:
+        if current.name not in members and current.node != without:
             members.add(current.name)
             waiting.append(topology.far_end(current))
             if topology.kind(current.node) == "switch":

@@ -39,8 +39,8 @@ def _sandbox(machine: ExaminedMachine) -> Finding:
 
 def _lab(_machine: ExaminedMachine) -> Finding:
     manifests = {recipe.name: cache.manifest_of(recipe) for recipe in parts()}
-    absent = [name for name, manifest in manifests.items() if manifest is None]
-    there = [manifest for manifest in manifests.values() if manifest is not None]
+    absent = [name for name, manifest in manifests.items() if not manifest]
+    there = filter(None, manifests.values())
     return checks.lab(absent, "" if absent else release_of(stated_digests(there)))
 
 

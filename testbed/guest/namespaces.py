@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from topologies.errors import TcplabError
 
 _LONGEST_SYSCTL = 4096  # bytes
 _CLONE_NEWNET = 0x40000000  # include/uapi/linux/sched.h
@@ -130,6 +133,40 @@ ROUTER_SYSCTLS: dict[str, str] = {
 CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
 _DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 _ALLOWED = _DEFAULT.with_name("tcp_allowed_congestion_control")
+
+
+_LACKING = "This kernel lacks the module behind it: modprobe tcp_NAME."
+_DESCRIPTORS = 4096  # the most that the kernel grants to root of a guest
+
+
+def set_if_known(node: str, name: str, value: str) -> str | None:
+    """Set a sysctl of the thread's namespace; None if it has none of that name."""
+    try:
+        actual = set_sysctl(name, value)
+    except OSError as error:
+        if not has_sysctl(name):
+            return None
+        raise TcplabError(
+            f"{node}: {name} cannot be set to {value}: {error.strerror}.",
+            _LACKING if name == CONGESTION_CONTROL else "Choose another value.",
+        ) from error
+    if actual != " ".join(value.split()):
+        raise TcplabError(
+            f"{node}: {name} was to be {value}, the kernel has {actual}.",
+            "Choose a value it accepts.",
+        )
+    return actual
+
+
+def prepare_switches() -> None:
+    """Set up our own namespace, which the switches share; each host takes three descriptors."""
+    for name, value in SWITCH_SYSCTLS.items():
+        set_if_known("the switches", name, value)
+    for name, value in (CONNECTION_TABLE, CABLES, NEIGHBOURS):
+        if has_sysctl(name):
+            set_if_known("the hosts", name, value)
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(_DESCRIPTORS, hard), hard))
 
 
 def available_algorithms() -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -20,17 +19,13 @@ from typing import Any
 
 from testbed.guest import netlink, shaping, switches
 from testbed.guest.namespaces import (
-    CABLES,
-    CONGESTION_CONTROL,
-    CONNECTION_TABLE,
     HOST_SYSCTLS,
-    NEIGHBOURS,
     ROUTER_SYSCTLS,
-    SWITCH_SYSCTLS,
     get_sysctl,
     has_sysctl,
     network_namespace,
-    set_sysctl,
+    prepare_switches,
+    set_if_known,
 )
 from testbed.guest.netlink import InterfaceSetting, set_mtu, set_offloads
 from testbed.guest.programs import QdiscReader, run
@@ -46,8 +41,6 @@ except ImportError:  # no Mininet: reported when a network is built, not when th
     nodes = None  # type: ignore[assignment]
 
 _INITIAL = re.compile(r" initcwnd \d+")
-_LACKING = "This kernel lacks the module behind it: modprobe tcp_NAME."
-_DESCRIPTORS = 4096  # the most that the kernel grants to root of a guest
 
 
 @dataclass
@@ -112,14 +105,14 @@ class LiveNetwork:
             for name in values.keys() - HOST_SYSCTLS.keys():
                 if has_sysctl(name):
                     self._found.setdefault((node, name), get_sysctl(name))
-            settings = {name: _set(node, name, value) for name, value in values.items()}
+            settings = {name: set_if_known(node, name, value) for name, value in values.items()}
         for name in [name for name, actual in settings.items() if actual is None]:
             settings[name] = self._set_for_all(name, values[name])
         return {name: actual for name, actual in settings.items() if actual is not None}
 
     def _set_for_all(self, name: str, value: str) -> str | None:
         """Set a sysctl in our own namespace, which in a guest is the first; None if it has none."""
-        actual = _set("all hosts", name, value)
+        actual = set_if_known("all hosts", name, value)
         if actual is None and HOST_SYSCTLS.get(name) != value:
             raise TcplabError(
                 f"This kernel has no {name}, which was to be {value}.",
@@ -331,10 +324,10 @@ def cabled_network(
         raise TcplabError(
             "Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet"
         )
-    _prepare()
+    prepare_switches()
     live = LiveNetwork(topology, nodes.empty_network(shells, bridges), has_lines, bridges)
     try:
-        _assemble(live)
+        nodes.assemble(live.mininet, topology)
         nodes.lay(live.mininet)
         live.mininet.start()
         if not bridges:  # which have learned it from the first packets
@@ -349,35 +342,6 @@ def cabled_network(
             nodes.take_down(live.mininet)
 
 
-def _prepare() -> None:
-    """Set up our own namespace, which the switches share; each host takes three descriptors."""
-    for name, value in SWITCH_SYSCTLS.items():
-        _set("the switches", name, value)
-    for name, value in (CONNECTION_TABLE, CABLES, NEIGHBOURS):
-        if has_sysctl(name):
-            _set("the hosts", name, value)
-    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(_DESCRIPTORS, hard), hard))
-
-
-def _assemble(live: LiveNetwork) -> None:
-    for number, node in enumerate(live.topology.nodes, 1):
-        if node.kind == "switch":
-            live.mininet.addSwitch(node.name, dpid=f"{number:x}")
-        else:
-            live.mininet.addHost(node.name, ip=None)
-    macs = {interface.port.name: interface.mac for interface in interfaces(live.topology)}
-    ports = live.topology.ports
-    for left, right in zip(ports[::2], ports[1::2], strict=True):
-        ends = {"intfName1": left.name, "intfName2": right.name}
-        ends |= {
-            option: macs[end.name]
-            for option, end in (("addr1", left), ("addr2", right))
-            if end.name in macs
-        }
-        live.mininet.addLink(left.node, right.node, **ends)
-
-
 def addressing(topology: TopologySpec, node: str) -> list[netlink.NetlinkRequest]:
     """Return a node's requests in order: up interfaces can have neighbours and routes."""
     requests = [netlink.up("lo")]
@@ -390,22 +354,3 @@ def addressing(topology: TopologySpec, node: str) -> list[netlink.NetlinkRequest
         netlink.route(route.network.partition("/")[0], PREFIX, route.gateway)
         for route in routes(topology, node)
     ]
-
-
-def _set(node: str, name: str, value: str) -> str | None:
-    """Set a sysctl of the thread's namespace; None if it has none of that name."""
-    try:
-        actual = set_sysctl(name, value)
-    except OSError as error:
-        if not has_sysctl(name):
-            return None
-        raise TcplabError(
-            f"{node}: {name} cannot be set to {value}: {error.strerror}.",
-            _LACKING if name == CONGESTION_CONTROL else "Choose another value.",
-        ) from error
-    if actual != " ".join(value.split()):
-        raise TcplabError(
-            f"{node}: {name} was to be {value}, the kernel has {actual}.",
-            "Choose a value it accepts.",
-        )
-    return actual

@@ -22,7 +22,7 @@ from mininet.node import Host, OVSBridge
 from testbed.guest import netlink
 from testbed.guest.programs import run
 from testbed.guest.switches import make_bridge
-from topologies.addresses import forwarding
+from topologies.addresses import forwarding, interfaces
 from topologies.errors import TcplabError
 from topologies.spec import TopologySpec
 
@@ -159,6 +159,25 @@ def empty_network(shells: bool = False, bridges: bool = False) -> Any:
     )
     mininet.built = True  # skips an `ifconfig lo up` for every host
     return mininet
+
+
+def assemble(mininet: Any, topology: TopologySpec) -> None:
+    """Add the nodes and cables of a topology."""
+    for number, node in enumerate(topology.nodes, 1):
+        if node.kind == "switch":
+            mininet.addSwitch(node.name, dpid=f"{number:x}")
+        else:
+            mininet.addHost(node.name, ip=None)
+    macs = {interface.port.name: interface.mac for interface in interfaces(topology)}
+    ports = topology.ports
+    for left, right in zip(ports[::2], ports[1::2], strict=True):
+        ends = {"intfName1": left.name, "intfName2": right.name}
+        ends |= {
+            option: macs[end.name]
+            for option, end in (("addr1", left), ("addr2", right))
+            if end.name in macs
+        }
+        mininet.addLink(left.node, right.node, **ends)
 
 
 def lay(mininet: Any) -> None:

@@ -189,11 +189,9 @@ def built_kernels() -> list[BuiltKernel]:
 
 def _built_kernel(manifest: Path) -> BuiltKernel:
     content = json.loads(manifest.read_bytes())
-    facts = content["facts"]
-    digest = content["files"]["linux"]["sha256"]
-    name, compiler = facts.get("name", ""), facts.get("compiler", "")
-    cost = content.get("build_seconds", 0.0)
-    return BuiltKernel(manifest.parent, name, facts["release"], digest, compiler, cost)
+    facts, seconds = content["facts"], content.get("build_seconds", 0.0)
+    known = facts.get("name", ""), facts["release"], content["files"]["linux"]["sha256"]
+    return BuiltKernel(manifest.parent, *known, facts.get("compiler", ""), seconds)
 
 
 def build_kernel(

@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -214,7 +214,7 @@ def undo_stale(needed: Container[str] | None = None) -> list[str]:
         problems = [problem for journal in journals for problem in _undo(journal, needed)]
         left = [change for journal in journals for change in journal.changes]
     _report([error for change, error in problems if needed is None or change.name in needed])
-    return [_sentence(change) for change in before if change not in left]
+    return [_UNDONE[change.kind].format(change.name) for change in before if change not in left]
 
 
 @contextmanager
@@ -317,18 +317,11 @@ def _restrict(journal: Journal, change: Change, _patience: float) -> None:
             allow_algorithms(word for word in allowed_algorithms() if word != change.name)
 
 
-_UNDO: dict[str, Callable[[Journal, Change, float], None]] = {
-    "module": _unload,
-    "algorithm": _restrict,
+_UNDO = {"module": _unload, "algorithm": _restrict}
+_UNDONE = {
+    "module": "The module {} is unloaded.",
+    "algorithm": "The congestion control {} is restricted to this machine's own programs again.",
 }
-
-
-def _sentence(change: Change) -> str:
-    if change.kind == "module":
-        return f"The module {change.name} is unloaded."
-    return (
-        f"The congestion control {change.name} is restricted to this machine's own programs again."
-    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -66,7 +66,14 @@ def make_release(
     if not (CODE / "pyproject.toml").exists():
         raise TcplabError("This copy of tcplab is installed.", "Make releases in a checkout.")
     ready = lab(report)
-    _state(ready, new)
+    if release_of(ready.digests) != f"tcplab {VERSION}":
+        if not new:
+            raise TcplabError(
+                f"The lab of this checkout is not that of tcplab {VERSION}:"
+                " testbed/lab/release.toml states others.",
+                "For a new release: ./tcplab release --new, and commit that file.",
+            )
+        state_release(VERSION, ready.digests)
     with cache.locked("release", report), cache.temporary("release") as work:
         files = wheels_of(ready, report, work)
         report.step("Making the archive")
@@ -91,18 +98,6 @@ def wheels_of(ready: Lab, report: BuildReport, work: Path) -> list[Path]:
     texts = cache.ready(notices_recipe(), report)
     report.step("Making the wheels")
     return make_wheels(work, [compiled_entry(ready)], entries, texts)
-
-
-def _state(ready: Lab, new: bool) -> None:
-    if release_of(ready.digests) == f"tcplab {VERSION}":
-        return
-    if not new:
-        raise TcplabError(
-            f"The lab of this checkout is not that of tcplab {VERSION}: testbed/lab/release.toml"
-            " states others.",
-            "For a new release: ./tcplab release --new, and commit that file.",
-        )
-    state_release(VERSION, ready.digests)
 
 
 LOCKS = CODE / "locks"

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import resource
 import socket
-import stat
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +37,7 @@ from testbed.host.supervise import (
     started,
     usage_of,
 )
-from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages
+from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages, adopted
 from testbed.virtual.sandbox import (
     MEMORY_FOLDER,
     Sandbox,
@@ -48,7 +46,6 @@ from testbed.virtual.sandbox import (
     own_folders,
 )
 from topologies.errors import TcplabError
-from topologies.untrusted import entries, remove
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab
@@ -132,101 +129,6 @@ def guest_line() -> Iterator[GuestLine]:
     with ours, theirs:
         ours.settimeout(_PATIENCE)
         yield GuestLine(ours, theirs)
-
-
-_DEEPEST = 4  # levels of folders: a condition's is one
-_MOST = 100_000  # files
-_SHOWN = 3
-_KINDS = {
-    stat.S_IFLNK: "a symbolic link",
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
-
-
-@contextmanager
-def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
-    """Give the folder to the guest's user, if there is one, and take it back with its content.
-
-    Meanwhile no other user can enter it. Raises TcplabError if the guest left what no run leaves,
-    or if another user left a file; that is removed.
-    """
-    owners = give(folder, user)
-    try:
-        yield
-    except TcplabError as error:
-        if strange := _take_back(folder, owners):
-            raise _left(strange) from error
-        raise
-    except BaseException:
-        _take_back(folder, owners)
-        raise
-    take_back(folder, owners)
-
-
-def give(folder: Path, user: tuple[int, int] | None) -> set[int]:
-    """Give the folder to a guest's user, if there is one; return who may own files in it."""
-    if user:
-        os.chown(folder, *user)
-        if folder.stat().st_uid != user[0]:
-            raise TcplabError(
-                f"{folder} is on a file system without owners.",
-                "Use --out with a folder on a disk.",
-            )
-    folder.chmod(0o700)
-    # On a file system without owners every file has the folder's.
-    return {os.geteuid(), folder.stat().st_uid}
-
-
-def take_back(folder: Path, owners: set[int]) -> None:
-    """Take the folder and its content back. Raises TcplabError for what no run leaves."""
-    if strange := _take_back(folder, owners):
-        raise _left(strange)
-
-
-def _take_back(folder: Path, owners: set[int]) -> list[str]:
-    """Give all of the folder to this user, and describe what was removed."""
-    strange: list[str] = []
-    _ours(folder, 0o755)
-    for number, (path, status) in enumerate(entries(folder, _DEEPEST, _MOST), 1):
-        if number == _MOST:
-            strange.append(f"more than {_MOST:,} files")
-            remove(path.parent)
-        elif why := _oddity(path.relative_to(folder), status, owners):
-            strange.append(why)
-            remove(path)
-        else:
-            _ours(path, 0o755 if stat.S_ISDIR(status.st_mode) else 0o644)
-    return strange
-
-
-def _oddity(inside: Path, status: os.stat_result, owners: set[int]) -> str:
-    name = repr(str(inside)[:80])
-    if status.st_uid not in owners:
-        return f"a file of another user, {name}"
-    if kind := _KINDS.get(stat.S_IFMT(status.st_mode)):
-        return f"{kind}, {name}"
-    if not inside.name.isprintable():
-        return f"a name that cannot be printed, {name}"
-    if stat.S_ISDIR(status.st_mode):
-        return f"folders {len(inside.parts)} deep" if len(inside.parts) >= _DEEPEST else ""
-    return f"a second name of a file, {name}" if status.st_nlink > 1 else ""
-
-
-def _ours(path: Path, mode: int) -> None:
-    if os.geteuid() == 0:
-        os.chown(path, 0, os.getegid(), follow_symlinks=False)
-    path.chmod(mode)
-
-
-def _left(strange: list[str]) -> TcplabError:
-    more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
-    return TcplabError(
-        f"The guest left what no run leaves: {'; '.join(strange[:_SHOWN])}{more}.",
-        "It was removed unread. A congestion control has no business with files.",
-    )
 
 
 ADDRESSES_BESIDE, PRIVATE_MEMORY, DESCRIPTORS = 64 << 20, 32 << 20, 8193

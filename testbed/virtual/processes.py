@@ -1,7 +1,11 @@
-"""The processes of a guest, seen from outside: none stays, and they take no more than allowed.
+"""The processes of a guest and its folder, seen from outside.
 
-Limits of a process are set inside (testbed/lab/kernel/confine.c). Memory and files of all processes
-together are looked at again and again while the guest runs.
+No process stays, and they take no more than allowed. Limits of a process are set inside
+(testbed/lab/kernel/confine.c). Memory and files of all processes together are looked at again and
+again while the guest runs.
+
+The guest writes the run's folder, and a student's module is part of it. After its last process
+ended, the folder is checked once before it is read: strange entries are removed.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +24,7 @@ from testbed.host.processes import ProcessUsage, command_line, is_ready, with_de
 from testbed.host.supervise import Limits
 from testbed.virtual.sandbox import KERNEL_FILES, own_folders
 from topologies.errors import TcplabError
-from topologies.untrusted import entries
+from topologies.untrusted import entries, remove
 
 _DYING = 60.0  # seconds that killed processes may take to be gone, on a busy machine too
 _PANICKING = 5.0  # seconds that a kernel may take for its last words
@@ -234,3 +239,93 @@ def _mappings(pid: int) -> int:
     with suppress(OSError):  # it has ended, or may not be read
         return Path(f"/proc/{pid}/maps").read_bytes().count(b"\n")
     return 0
+
+
+_DEEPEST_LEFT = 4  # levels of folders: a condition's is one
+_MOST_FILES = 100_000  # files
+_SHOWN = 3
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+@contextmanager
+def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
+    """Give the folder to the guest's user, if there is one, and take it back with its content.
+
+    Meanwhile no other user can enter it. Raises TcplabError if the guest left what no run leaves,
+    or if another user left a file; that is removed.
+    """
+    owners = give(folder, user)
+    try:
+        yield
+    except TcplabError as error:
+        take_back(folder, owners, error)
+        raise
+    except BaseException:
+        _take_back(folder, owners)
+        raise
+    take_back(folder, owners)
+
+
+def give(folder: Path, user: tuple[int, int] | None) -> set[int]:
+    """Give the folder to a guest's user, if there is one; return who may own files in it."""
+    if user:
+        os.chown(folder, *user)
+        if folder.stat().st_uid != user[0]:
+            raise TcplabError(
+                f"{folder} is on a file system without owners.",
+                "Use --out with a folder on a disk.",
+            )
+    folder.chmod(0o700)
+    # On a file system without owners every file has the folder's.
+    return {os.geteuid(), folder.stat().st_uid}
+
+
+def take_back(folder: Path, owners: set[int], cause: TcplabError | None = None) -> None:
+    """Take the folder and its content back. Raises TcplabError for what no run leaves."""
+    if strange := _take_back(folder, owners):
+        more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
+        raise TcplabError(
+            f"The guest left what no run leaves: {'; '.join(strange[:_SHOWN])}{more}.",
+            "It was removed unread. A congestion control has no business with files.",
+        ) from cause
+
+
+def _take_back(folder: Path, owners: set[int]) -> list[str]:
+    """Give all of the folder to this user, and describe what was removed."""
+    strange: list[str] = []
+    _ours(folder, 0o755)
+    for number, (path, status) in enumerate(entries(folder, _DEEPEST_LEFT, _MOST_FILES), 1):
+        if number == _MOST_FILES:
+            strange.append(f"more than {_MOST_FILES:,} files")
+            remove(path.parent)
+        elif why := _oddity(path.relative_to(folder), status, owners):
+            strange.append(why)
+            remove(path)
+        else:
+            _ours(path, 0o755 if stat.S_ISDIR(status.st_mode) else 0o644)
+    return strange
+
+
+def _oddity(inside: Path, status: os.stat_result, owners: set[int]) -> str:
+    name = repr(str(inside)[:80])
+    if status.st_uid not in owners:
+        return f"a file of another user, {name}"
+    if kind := _KINDS.get(stat.S_IFMT(status.st_mode)):
+        return f"{kind}, {name}"
+    if not inside.name.isprintable():
+        return f"a name that cannot be printed, {name}"
+    if stat.S_ISDIR(status.st_mode):
+        return f"folders {len(inside.parts)} deep" if len(inside.parts) >= _DEEPEST_LEFT else ""
+    return f"a second name of a file, {name}" if status.st_nlink > 1 else ""
+
+
+def _ours(path: Path, mode: int) -> None:
+    if os.geteuid() == 0:
+        os.chown(path, 0, os.getegid(), follow_symlinks=False)
+    path.chmod(mode)

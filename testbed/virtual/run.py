@@ -37,11 +37,10 @@ from testbed.virtual.guest import (
     EPOCH,
     GuestSettings,
     RunningGuest,
-    give,
     guest,
     lacking,
-    take_back,
 )
+from testbed.virtual.processes import give, take_back
 from testbed.virtual.sandbox import ordinary_user
 from topologies.errors import TcplabError
 from topologies.untrusted import digest_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.virtual.guest import adopted
+from testbed.virtual.processes import adopted
 from topologies import untrusted
 from topologies.errors import TcplabError
 from topologies.untrusted import StrangeFile
