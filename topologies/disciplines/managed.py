@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from topologies.disciplines.base import (
@@ -23,7 +24,10 @@ from topologies.disciplines.base import (
 from topologies.errors import UsageError
 from topologies.units import Count, Duration, Frequency, Packets, Rate, Share, Size
 
-_256TH = 1e6 / 256  # of a hertz
+_Gain = partial(Setting, lowest="0.004Hz", highest="1000Hz", scale=1e6 / 256)
+"""A parameter in 256ths of a hertz."""
+_Percentage = partial(Setting, kind=Share, highest="100%", scale=1e8)
+_OfShaper = partial(Setting, lowest="0B", highest="256B", needs="bandwidth")
 _TUPDATE = Setting("tupdate", Duration, "Time between two updates of the probability.", "1ms", "1s")
 
 
@@ -61,7 +65,7 @@ class Pie(Discipline):
         Setting("alpha", Count, "Weight of the distance to the target.", "0", "32"),
         Setting("beta", Count, "Weight of the delay's change.", "0", "32"),
         ECN,
-        flag("bytemode", "Large packets are dropped more often.", off="nobytemode"),
+        flag("bytemode", "Large packets are dropped more often."),
         flag(
             "dq_rate_estimator",
             "The delay is that of the queue at the rate of departures, not of time stamps.",
@@ -78,14 +82,7 @@ class FqPie(Discipline):
     parameters = (
         *Pie.parameters,
         *(FLOWS, QUANTUM, MEMORY),
-        Setting(
-            "ecn_prob",
-            Share,
-            "Above this probability packets are dropped.",
-            "1%",
-            "100%",
-            scale=1e8,
-        ),
+        _Percentage("ecn_prob", meaning="Above this probability packets are dropped.", lowest="1%"),
     )
     usual = " ecn"
 
@@ -112,29 +109,13 @@ class Dualpi2(Discipline):
     parameters = (
         TARGET,
         _TUPDATE,
-        Setting(
-            "alpha",
-            Frequency,
-            "Gain of the distance to the target.",
-            "0.004Hz",
-            "1000Hz",
-            scale=_256TH,
-        ),
-        Setting(
-            "beta", Frequency, "Gain of the delay's change.", "0.004Hz", "1000Hz", scale=_256TH
-        ),
+        _Gain("alpha", Frequency, "Gain of the distance to the target."),
+        _Gain("beta", Frequency, "Gain of the delay's change."),
         Setting("coupling_factor", Count, "Square-root law against linear one.", "1", "255"),
         Setting("step_thresh", Duration, "Wait from which L4S packets are marked.", "1us", "1s"),
         Setting("step_packets", Packets, "L4S packets from which more are marked.", "1", "1000000"),
         Setting("min_qlen_step", Packets, "Shortest queue with that step.", "0", "1000000"),
-        Setting(
-            "classic_protection",
-            Share,
-            "Least share of the classic queue.",
-            "0%",
-            "100%",
-            scale=1e8,
-        ),
+        _Percentage("classic_protection", meaning="Least share of the classic queue.", lowest="0%"),
         MEMORY,
         _numbered("overload", "At overload.", ("drop_on_overload", 1), ("overflow", 0)),
         _numbered("drop", "When packets are dropped.", ("drop_enqueue", 1), ("drop_dequeue", 0)),
@@ -178,11 +159,7 @@ class Fq(Discipline):
         Setting("orphan_mask", Count, "Hash of flows, 2^n - 1, on a router.", "1", "262143"),
         Setting("refill_delay", Duration, "Rest after which a flow is new.", "1us", "10s"),
         CE_THRESHOLD,
-        Choice(
-            "pacing",
-            "Packets wait for the rate that their socket asks for.",
-            (("on", "pacing", True), ("off", "nopacing", False)),
-        ),
+        flag("pacing", "Packets wait for the rate that their socket asks for."),
     )
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
@@ -205,17 +182,8 @@ class Cake(Discipline):
     early_drops = ("drops",)  # tc does not count drops of a full queue apart
     parameters = (
         Setting("bandwidth", Rate, "Rate of cake's shaper.", "8kbit", "30gbit"),
-        Setting(
-            "overhead",
-            Size,
-            "Bytes that the shaper adds to each IP packet.",
-            "0B",
-            "256B",
-            needs="bandwidth",
-        ),
-        Setting(
-            "mpu", Size, "Least size of a packet for the shaper.", "1B", "256B", needs="bandwidth"
-        ),
+        _OfShaper("overhead", Size, "Bytes that the shaper adds to each IP packet."),
+        _OfShaper("mpu", Size, "Least size of a packet for the shaper.", lowest="1B"),
         words_of("atm", "Cells that the shaper counts.", "atm", "ptm", "noatm", needs="bandwidth"),
         flag("ingress", "The shaper counts dropped packets too.", "egress", needs="bandwidth"),
         flag("split-gso", "Large buffers are cut into packets.", "no-split-gso", "split_gso"),
