@@ -99,8 +99,13 @@ class Channel:
             object.__setattr__(self, "settings", tuple(checked))
             managed.require_partners(dict(self.settings))
             managed.words(self.queue.base, 1514, self.bandwidth.base, self.settings)
-        if self.gemodel:
-            self._check_gemodel()
+        if self.bursts:
+            if self.loss.base:
+                raise UsageError(
+                    f"A link cannot lose {self.loss} and follow a gemodel.",
+                    "Leave out one of loss and gemodel: netem has one model of loss.",
+                )
+            object.__setattr__(self, "gemodel", self.bursts.text)
         _within("delay line", self.line, Packets(1), MOST_PACKETS)
         if self.jitter > self.delay:
             raise UsageError(
@@ -108,15 +113,6 @@ class Channel:
                 " leave before it came.",
                 "Lower the jitter or raise the delay.",
             )
-
-    def _check_gemodel(self) -> None:
-        if self.loss.base:
-            raise UsageError(
-                f"A link cannot lose {self.loss} and follow a gemodel.",
-                "Leave out one of loss and gemodel: netem has one model of loss.",
-            )
-        if self.bursts:
-            object.__setattr__(self, "gemodel", self.bursts.text)
 
 
 def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:

@@ -29,7 +29,7 @@ from testbed.guest.middlebox import (
 )
 from testbed.guest.namespaces import allow_algorithms, available_algorithms
 from testbed.guest.network import LiveNetwork, cabled_network
-from testbed.guest.programs import wait_for
+from testbed.guest.programs import printed, wait_for
 from testbed.guest.user_program import EventLoop, ProgramStart, UserProgram
 from topologies.addresses import address_of
 from topologies.data import from_data, to_data
@@ -56,7 +56,7 @@ def captured(
             command = f"tcpdump -Z root -n -p -i {port.name} -B 8192 --immediate-mode -U --nano -w"
             words = [*command.split(), str(job.work / f"{port.name}.pcap")]
             started[port.name] = live.start(port.node, words, said, job.patience)
-            wait_for("tcpdump", partial(_is_ready, said), _START, 0.001)
+            wait_for("tcpdump", partial(printed, said, "listening on"), _START, 0.001)
     try:
         yield {f"{name}.pcap": process.pid for name, process in started.items()}
     finally:
@@ -65,10 +65,6 @@ def captured(
         for name, process in started.items():
             process.wait()
             job.deliver(f"{name}.pcap")
-
-
-def _is_ready(said: Path) -> bool:
-    return "listening on" in said.read_text()
 
 
 def give_turns(pid: int) -> None:

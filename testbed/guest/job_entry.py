@@ -115,6 +115,7 @@ BEGUN, SAMPLE = "begun ", "sample "
 """What a guest that was started ahead prints: before the time when its flows begin (seconds since
 1970); before each sample of a sender's sockets."""
 _APPENDED = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC | os.O_CLOEXEC
+_PATIENT = Path("/usr/lib/tcplab/patient.so")
 _PIECE = 1 << 20  # bytes
 _TICK = 1.0  # seconds between two events that tell the time of the job's clock
 _PR_SET_TIMERSLACK = 29  # include/uapi/linux/prctl.h
@@ -272,15 +273,11 @@ def main(arguments: list[str]) -> int:
     archive, delivery, work = map(Path, arguments[:3])
     clock = arguments[3]
     work.mkdir(parents=True, exist_ok=True)
-    job = JobContext(work, delivery, clock == "virtual", _preload(clock), archive=archive)
+    preload = _PATIENT if clock == "virtual" and _PATIENT.exists() else None
+    job = JobContext(work, delivery, clock == "virtual", preload, archive=archive)
     result = _attempt(job)
     job.ended(result)
     return 0 if result["ok"] else 1
-
-
-def _preload(clock: str) -> Path | None:
-    library = Path("/usr/lib/tcplab/patient.so")
-    return library if clock == "virtual" and library.exists() else None
 
 
 def _attempt(job: JobContext) -> dict[str, Any]:

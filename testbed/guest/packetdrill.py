@@ -21,7 +21,7 @@ from typing import Any
 
 from testbed.guest.job_entry import JobContext
 from testbed.guest.kernel_modules import insert
-from testbed.guest.programs import all_ended_afterwards, wait_for
+from testbed.guest.programs import all_ended_afterwards, printed, wait_for
 from topologies.errors import TcplabError
 
 OUTCOMES, PROGRAM, DRIVER = "outcomes.jsonl", "packetdrill", "tun.ko"
@@ -33,8 +33,6 @@ _LONGEST = "256"  # bytes of a packet that are captured: all headers
 _BLOCK = 1.2  # seconds after which the kernel has handed over every packet (libpcap)
 _CLONE_NEWNET = 0x40000000  # include/uapi/linux/sched.h
 _libc = ctypes.CDLL(None, use_errno=True)
-_LISTENING = "listening on"
-"""Output of tcpdump(8) from which on it misses no packet."""
 _SETTINGS = Path("/proc/sys")
 _RIGHTS = "-all,+net_admin,+net_raw,+ipc_lock"
 """Capabilities of packetdrill: its tunnel, its packet socket, its locked memory. Without
@@ -124,7 +122,7 @@ def _captured(name: str, job: JobContext) -> Iterator[None]:
     with all_ended_afterwards() as programs, words.open("wb") as output:
         command = ["tcpdump", "-Z", "root", "-n", "-s", _LONGEST, "-i", "any"]
         programs.append(Popen([*command, "-w", str(job.work / name)], stderr=output))
-        wait_for("tcpdump", lambda: _LISTENING in words.read_text(errors="replace"), 10.0)
+        wait_for("tcpdump", lambda: printed(words, "listening on"), 10.0)
         yield
         time.sleep(_BLOCK)
     job.deliver(name)

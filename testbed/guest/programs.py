@@ -48,6 +48,11 @@ def wait_for(what: str, ready: Callable[[], bool], timeout: float, interval: flo
         )
 
 
+def printed(file: Path, text: str) -> bool:
+    """Return whether a program has printed that, as tcpdump when it misses no packet any more."""
+    return text in file.read_text(errors="replace")
+
+
 def waited_for(ready: Callable[[], bool], timeout: float, interval: float) -> bool:
     """Return whether `ready()` held within `timeout` seconds."""
     deadline = time.monotonic() + timeout

@@ -111,10 +111,11 @@ def sampled(files: dict[int, Path], interval: float, printed: bool = False) -> I
 
     def work(stop: Stop) -> None:
         with ExitStack() as stack:
-            watched = [
-                (stack.enter_context(_diag_socket_of(pid)), stack.enter_context(file.open("w")))
-                for pid, file in files.items()
-            ]
+            watched = []
+            for pid, file in files.items():
+                with network_namespace(pid):  # to which the socket belongs from then on
+                    diag = stack.enter_context(_diag_socket())
+                watched.append((diag, stack.enter_context(file.open("w"))))
             while not stop.wait(interval):
                 for diag, lines in watched:
                     if sockets := _dump(diag, CONNECTED):
@@ -125,12 +126,6 @@ def sampled(files: dict[int, Path], interval: float, printed: bool = False) -> I
 
     with in_background("ss", work):
         yield
-
-
-def _diag_socket_of(pid: int) -> socket.socket:
-    """Make a socket in a namespace, to which it belongs from then on."""
-    with network_namespace(pid):
-        return _diag_socket()
 
 
 def _diag_socket() -> socket.socket:

@@ -174,7 +174,9 @@ def job_archive(
     """
     order: dict[str, Any] = {"module": module, "data": data, **facts}
     own = Path(*module.split(".")).with_suffix(".py")
-    members = _packages_of(own) | _code() | _own_code(module, own)
+    members = _packages_of(own) | _code()
+    if own.as_posix() not in members:  # a study's code travels always
+        members |= _contents(file for file in files_of(module) if file.suffix == ".py")
     for name, plugin in registered(DISCIPLINES).items():
         order.setdefault("disciplines", {})[name] = plugin.entry.value
         other = Path(*plugin.entry.module.split(".")).with_suffix(".py")
@@ -186,13 +188,6 @@ def job_archive(
         for name in sorted(members):
             archive.writestr(zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0)), members[name])
     return buffer.getvalue()
-
-
-def _own_code(module: str, own: Path) -> dict[str, bytes]:
-    """Return the modules of a job of its own: studies, whose code travels always, have none."""
-    if own.as_posix() in _code():
-        return {}
-    return _contents(file for file in files_of(module) if file.suffix == ".py")
 
 
 def _packages_of(module: Path) -> dict[str, bytes]:

@@ -83,26 +83,17 @@ CHECKOUT = "a checkout"
 """The lab that comes with this code, which may be newer than the release."""
 
 
-@dataclass(frozen=True)
-class ReleasedLab:
-    """A release: its version, and the SHA-256 of its lab's parts, named as in `Lab.digests`."""
-
-    version: str
-    digests: Mapping[str, str]
-
-
 @functools.cache
-def released_lab() -> ReleasedLab:
-    """Read release.toml."""
-    stated = tomllib.loads(RELEASE_FILE.read_text())
-    return ReleasedLab(stated["version"], stated["digests"])
+def released_lab() -> dict[str, Any]:
+    """Read release.toml: `version`, and the `digests` of its lab's parts as in `Lab.digests`."""
+    return tomllib.loads(RELEASE_FILE.read_text())
 
 
 def release_of(digests: Mapping[str, str]) -> str:
     """Return the release whose lab has these digests, as `tcplab 1.2`, or another origin."""
     known, with_code = released_lab(), _digests_with_code()
-    if known.digests.items() <= digests.items():
-        return f"tcplab {known.version}"
+    if known["digests"].items() <= digests.items():
+        return f"tcplab {known['version']}"
     return CHECKOUT if with_code and with_code.items() <= digests.items() else NOT_A_RELEASE
 
 

@@ -183,18 +183,23 @@ def make_oci(tree: Path, image: Path, work: Path) -> Path:
     (top / "usr/local/bin").mkdir(parents=True)
     (top / "usr/local/bin/tcplab").symlink_to(f"/{PLACE}/tcplab")
     shutil.copytree(tree, top / PLACE, symlinks=True)
-    made = [_layer(layout, folder) for folder in (root, top)]
+    layers, plain = [], []
+    for folder in (root, top):
+        packed = io.BytesIO()
+        pack(folder, packed)
+        plain.append(_digest(gzip.decompress(packed.getvalue())))
+        layers.append(_blob(layout, "layer.v1.tar+gzip", packed.getvalue()))
     settings = {
         "architecture": "amd64",
         "os": "linux",
         "config": _SETTINGS,
-        "rootfs": {"type": "layers", "diff_ids": [plain for plain, _ in made]},
+        "rootfs": {"type": "layers", "diff_ids": plain},
     }
     manifest = {
         "schemaVersion": 2,
         "mediaType": f"{_TYPE}.manifest.v1+json",
         "config": _blob(layout, "config.v1+json", _json(settings)),
-        "layers": [layer for _, layer in made],
+        "layers": layers,
     }
     listed = _blob(layout, "manifest.v1+json", _json(manifest))
     listed["annotations"] = {"org.opencontainers.image.ref.name": VERSION}
@@ -203,14 +208,6 @@ def make_oci(tree: Path, image: Path, work: Path) -> Path:
     with (work / IMAGE_NAME).open("wb") as target:
         write_tar(layout, target)
     return work / IMAGE_NAME
-
-
-def _layer(layout: Path, folder: Path) -> tuple[str, dict[str, Any]]:
-    """Add a folder as a layer; return the digest of its tar and the layer's descriptor."""
-    packed = io.BytesIO()
-    pack(folder, packed)
-    content = packed.getvalue()
-    return _digest(gzip.decompress(content)), _blob(layout, "layer.v1.tar+gzip", content)
 
 
 def _blob(layout: Path, kind: str, content: bytes) -> dict[str, Any]:

@@ -346,23 +346,19 @@ def _failure(kind: type[Sandbox], confine: Path) -> str:
             command = sandbox.command()
         except TcplabError:
             return "not installed"
-        return _words([*command, "/lab/linux", "--probe"], descriptors)
-
-
-def _words(command: list[str], descriptors: tuple[int, int]) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE,
-            check=False,
-            pass_fds=descriptors,
-            cwd="/",
-        )
-    except OSError as error:
-        return "not installed" if is_absent(error) else str(error)
-    except subprocess.TimeoutExpired:
-        return "it does not answer"
+        try:
+            done = subprocess.run(
+                [*command, "/lab/linux", "--probe"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_PATIENCE,
+                check=False,
+                pass_fds=descriptors,
+                cwd="/",
+            )
+        except OSError as error:
+            return "not installed" if is_absent(error) else str(error)
+        except subprocess.TimeoutExpired:
+            return "it does not answer"
     return (done.stderr.strip() or f"status {done.returncode}") if done.returncode else ""

@@ -61,16 +61,16 @@ def _twenty_modules_more(code: Path) -> None:
 
 
 def _renamed_and_merged(code: Path) -> None:
-    """nodes.py gets another name, and start_line.py a place in programs.py."""
+    """nodes.py gets another name, and namespaces.py a place in programs.py."""
     guest = code / "testbed/guest"
     (guest / "nodes.py").rename(guest / "a_cabling.py")
-    line = (guest / "start_line.py").read_text().replace("from __future__ import annotations", "")
-    (guest / "start_line.py").unlink()
+    moved = (guest / "namespaces.py").read_text().replace("from __future__ import annotations", "")
+    (guest / "namespaces.py").unlink()
     with (guest / "programs.py").open("a") as file:
-        file.write(line)
+        file.write(moved)
     for file in code.rglob("*.py"):
         text = file.read_text()
-        fresh = text.replace("testbed.guest.job_entry", "testbed.guest.programs")
+        fresh = text.replace("testbed.guest.namespaces", "testbed.guest.programs")
         fresh = fresh.replace("import nodes", "import a_cabling as nodes")
         if fresh != text:
             file.write_text(fresh)

@@ -63,10 +63,15 @@ class OwnTree:
         """Return the paths of all files and links, in order."""
         if (self.folder / ".git").exists():
             words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-            names = set(git(self.folder, *words).split("\0")[:-1])
-            files = ((name, self.folder / name) for name in names)
-            return sorted(name for name, file in files if file.is_symlink() or file.is_file())
-        return paths_below(self.folder)
+            listed = set(git(self.folder, *words).split("\0")[:-1])
+            known = ((name, self.folder / name) for name in listed)
+            return sorted(name for name, file in known if file.is_symlink() or file.is_file())
+        names = []
+        for place, folders, files in os.walk(self.folder):
+            links = [name for name in folders if Path(place, name).is_symlink()]
+            paths = (Path(place, name) for name in (*files, *links))
+            names += [path.relative_to(self.folder).as_posix() for path in paths]
+        return sorted(names)
 
     def digest(self) -> str:
         """SHA-256 over the paths and contents of all files."""
@@ -116,15 +121,6 @@ class OwnRevision:
 
 
 OwnSource = OwnTarball | OwnTree | OwnRevision
-
-
-def paths_below(folder: Path) -> list[str]:
-    """Return the paths of all files and links below a folder, in order."""
-    found: list[str] = []
-    for place, folders, names in os.walk(folder):
-        links = [name for name in folders if Path(place, name).is_symlink()]
-        found += [Path(place, name).relative_to(folder).as_posix() for name in [*names, *links]]
-    return sorted(found)
 
 
 def own_source(text: str) -> OwnSource:
