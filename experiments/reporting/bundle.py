@@ -121,7 +121,8 @@ class Bundle:
             "sweep.json, rows.csv, series.csv" if self.is_sweep else "spec.json, captures, counters"
         )
         plugin = self.study.plugin
-        return _README.format(
+        text = (_HERE / "bundle.txt").read_text(encoding="utf-8")
+        return text.format(
             title=self.name,
             claim=self.study.claim,
             result=self._result(),
@@ -154,33 +155,6 @@ def _licence(name: str) -> bytes:
     if file.is_file():
         return file.read_bytes()
     return b"tcplab is under the MIT licence; its release has LICENSE and docs/licences.md.\n"
-
-
-_README = """\
-# {title}
-
-The study's claim: {claim}
-{result}
-This is a {what} of tcplab in the lab kernel, in virtual time: the same seeds give the same bytes on
-every computer. To check the files and repeat everything with tcplab {version} ({release}):
-
-    sh repeat.sh /path/to/tcplab
-
-It ends with 0 if all bytes are the same. Otherwise it names the first file that differs.
-{package}
-| part | SHA-256 |
-| --- | --- |
-{digests}
-
-Linux {kernel}. Seeds: {seeds}.
-
-| here | what |
-| --- | --- |
-| `data/` | the {what}: {settings}; open {page} in a browser first |
-| `figures/` | {figures} |
-{studies}| `SHA256SUMS` | digests of all files |
-| `LICENSE`, `LICENCES.md` | of tcplab, and of the programs that it uses |
-"""
 
 
 def pack(folder: Path, out: Path | None = None) -> Path:

@@ -20,7 +20,7 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import experiments
 from experiments.spec import ExperimentSpec, claim_of
@@ -29,6 +29,7 @@ from topologies.errors import UsageError
 from topologies.plugins import Plugin, additional
 
 GROUP = "tcplab.studies"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,31 +62,32 @@ class Experiment:
 
     def preset(self, word: str) -> dict[str, str]:
         """Return the parameters of its `quick` or `full` form; empty without one."""
-        preset: dict[str, str] = getattr(self._module(), word.upper(), {})
-        return preset
+        return self._fact(word.upper(), {})
 
     def grid(self) -> dict[str, tuple[str, ...]]:
         """Return the factors and levels of a study that is a sweep by itself."""
-        grid: dict[str, tuple[str, ...]] = getattr(self._module(), "GRID", {})
-        return grid
+        return self._fact("GRID", {})
 
     def metric(self) -> str:
         """Return the metric of the study."""
-        return str(getattr(self._module(), "METRIC", "goodput_kbit_s"))
+        return self._fact("METRIC", "goodput_kbit_s")
 
     def progress(self) -> tuple[str, ...]:
         """Return the columns that a sweep prints for each run; empty for no such lines."""
-        columns: tuple[str, ...] = getattr(self._module(), "PROGRESS", ())
-        return columns
+        return self._fact("PROGRESS", ())
 
     def targets(self) -> tuple[dict[str, Any], ...]:
         """Return the rows of a study whose numbers are those of a law (study.published)."""
-        rows: tuple[dict[str, Any], ...] = getattr(self._module(), "TARGETS", ())
-        return rows
+        return self._fact("TARGETS", ())
 
     def loads_modules(self) -> bool:
         """Return True if its runs may load a kernel module."""
-        return bool(getattr(self._module(), "LOADS_MODULES", False))
+        return self._fact("LOADS_MODULES", False)
+
+    def _fact(self, name: str, default: T) -> T:
+        """Return what the study's module declares under a name."""
+        value: T = getattr(self._module(), name, default)
+        return value
 
     def part(self, name: str) -> ModuleType | None:
         """Import and return a part of the study, such as its report; None if it has none."""
