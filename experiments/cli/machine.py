@@ -152,10 +152,10 @@ def release(out: Path, new: bool, prebuilt: bool, oci: bool) -> None:
 
     with shown(sys.stderr) as report:
         require_writable(out)
-        made = make_release(out, report, new, oci)
-    for name, digest in made.digests.items():
-        size = (made.folder / name).stat().st_size / 1e6
-        click.echo(f"{digest}  {size:6.1f} MB  {made.folder / name}")
+        digests = make_release(out, report, new, oci)
+    for name, digest in digests.items():
+        size = (out / name).stat().st_size / 1e6
+        click.echo(f"{digest}  {size:6.1f} MB  {out / name}")
 
 
 def _write_prebuilt() -> None:

@@ -185,7 +185,8 @@ class ClusterEngine:
                         "Start it and its workers again; the same command then goes on, and what"
                         " is known is kept.",
                     )
-                yield _done(future)
+                key, error = str(future.key), future.exception()
+                yield Done.failed(key, error) if error else Done(key, future.result())
                 self._submit(waiting, futures, pending)
         finally:
             if self.client.status == "running":
@@ -241,13 +242,6 @@ class ClusterEngine:
         elif address not in self.refused:
             self.refused[address] = event[1]["refused"]
             self.listener.note(f"Worker {address} is refused: {event[1]['refused']}.")
-
-
-def _done(future: Future[Any]) -> Done:
-    key = str(future.key)
-    if future.status == "finished":
-        return Done(key, future.result())
-    return Done.failed(key, future.exception())
 
 
 def configured(folder: Path) -> AbstractContextManager[Any]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import datetime
 import shutil
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 
 from testbed import VERSION
@@ -47,19 +46,12 @@ from topologies.untrusted import digest_of
 SUMS = "SHA256SUMS"
 
 
-@dataclass(frozen=True)
-class MadeRelease:
-    """The files of a release, and their SHA-256 by name."""
-
-    folder: Path
-    digests: dict[str, str]
-
-
 def make_release(
     out: Path, report: BuildReport, new: bool = False, oci: bool = False
-) -> MadeRelease:
+) -> dict[str, str]:
     """Make wheels, archive, bill of materials and their digests in `out`; with `oci` an image too.
 
+    Return the SHA-256 of each file by its name.
     The lab must be the one that release.toml states; if it is to be a `new` one, that is written.
     Raises TcplabError, CommandError.
     """
@@ -88,7 +80,7 @@ def make_release(
             shutil.move(file, out / file.name)
     digests = {file.name: digest_of(out / file.name) for file in files}
     (out / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in digests.items()))
-    return MadeRelease(out, digests)
+    return digests
 
 
 def wheels_of(ready: Lab, report: BuildReport, work: Path) -> list[Path]:

@@ -170,6 +170,7 @@ class _KeptGuest:
     key: str
     running: RunningGuest
     folder: Path
+    end: ExitStack
     known: dict[str, int] = field(default_factory=dict)
     orders: int = 0
     cpu_seconds: float = 0.0
@@ -205,8 +206,7 @@ class GuestKeeper:
     """The guests of threads that have joined, one each."""
 
     def __init__(self) -> None:
-        self._own = threading.local()
-        self._all: list[ExitStack] = []
+        self._guests: dict[int, _KeptGuest] = {}
 
     def join(self) -> None:
         """Keep the guests of the calling thread too, until `keeping_guests` ends."""
@@ -225,10 +225,11 @@ class GuestKeeper:
     ) -> Usage:
         """Run as `run_in_guest`, in a guest that knows `known`, used or new. Raises TcplabError."""
         key = json.dumps([lab.digests, module, known, repr(limits)], sort_keys=True)
-        guest = getattr(self._own, "guest", None)
+        guest = self._guests.get(threading.get_ident())
         if guest is None or guest.key != key or guest.is_spent():
             self.forget()
-            guest = self._own.guest = self._started(key, lab, module, known, limits)
+            guest = self._started(key, lab, module, known, limits)
+            self._guests[threading.get_ident()] = guest
         try:
             return guest.run(ordered(data, seed, last=False), out, progress)
         except BaseException:
@@ -241,22 +242,17 @@ class GuestKeeper:
             processor = starting.enter_context(claimed_processor())
             settings = GuestSettings(lab, folder, limits, processor)
             running = starting.enter_context(guest_ahead(settings, module, known))
-            self._own.stack = starting.pop_all()
-        self._all.append(self._own.stack)
-        return _KeptGuest(key, running, folder)
+            return _KeptGuest(key, running, folder, starting.pop_all())
 
     def forget(self) -> None:
         """End the thread's guest, if it has one."""
-        self._own.guest = None
-        if stack := getattr(self._own, "stack", None):
-            self._own.stack = None
-            self._all.remove(stack)
-            stack.close()
+        if guest := self._guests.pop(threading.get_ident(), None):
+            guest.end.close()
 
     def end(self) -> None:
         with ExitStack() as all_of_them:
-            for stack in self._all:
-                all_of_them.push(stack)
+            for guest in self._guests.values():
+                all_of_them.push(guest.end)
 
 
 _joined = threading.local()
