@@ -35,6 +35,11 @@ def end(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def packets(first: int, last: int) -> str:
+    """`packet 5`, `packets 5 to 9`."""
+    return f"packets {first:,} to {last:,}" if last > first else f"packet {first:,}"
+
+
 def size(octets: int) -> str:
     """Bytes, decimal: `1.23 MB`."""
     return _scaled(octets, "B")

@@ -83,10 +83,9 @@ class SlownessVerdict:
     @property
     def _evidence(self) -> list[str]:
         share = "" if self.share is None else f"{fmt.share(self.share, 1)} of {self.whole}"
-        first, last = self.packets
-        several = f"packets {first:,} to {last:,}" if last > first else f"packet {first:,}"
+        several = fmt.packets(*self.packets) if self.packets[0] else ""
         doubt = "" if self.confidence == "high" else f"{self.confidence} confidence"
-        return [part for part in (share, several if first else "", doubt) if part]
+        return [part for part in (share, several, doubt) if part]
 
     @property
     def data(self) -> dict[str, object]:

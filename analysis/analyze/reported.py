@@ -31,7 +31,8 @@ def about_connection(errors: Sequence[IcmpError]) -> list[str]:
     for error in errors:
         kinds.setdefault((error["reporter"], named(error)), []).append(error["packet"])
     return [
-        f"ICMP: {reporter} reports {name} {_times(len(packets))}, {_places(packets)}."
+        f"ICMP: {reporter} reports {name} {_times(len(packets))},"
+        f" {fmt.packets(min(packets), max(packets))}."
         for (reporter, name), packets in kinds.items()
     ]
 
@@ -61,11 +62,6 @@ def about_many(capture: ListedCapture) -> list[str]:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
-
-
-def _places(packets: Sequence[int]) -> str:
-    first, last = min(packets), max(packets)
-    return f"packets {first:,} to {last:,}" if last > first else f"packet {first:,}"
 
 
 _WAYS = ("a2b", "b2a")

@@ -74,18 +74,12 @@ def read_end(run: RunRecord, trial: Trial, role: Role, host: str, problems: Prob
         return None  # a program's transport has no connection of TCP
     if interface is None:
         if run.captures:
-            problems.add(
-                f"spec.json names no capture at the {role}, {host}: what it would have told is left"
-                " out."
-            )
+            problems.left_out(f"spec.json names no capture at the {role}, {host}")
         return None
     name = f"{trial.name}/{interface}.pcap"
     path = trial.folder / f"{interface}.pcap"
     if not path.is_file() or not path.stat().st_size:
-        problems.add(
-            f"{name} is {'empty' if path.is_file() else 'missing'}: what it would have told is left"
-            " out."
-        )
+        problems.left_out(f"{name} is {'empty' if path.is_file() else 'missing'}")
         return None
     try:
         reading = read(path, packets=True)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from analysis.measures.packets import PortTraffic, TrialTraffic
 
 Values = Mapping[str, float]
-_LEFT_OUT = "what it would have told is left out."
 UDP_HEADERS = 42
 """Bytes of Ethernet, IPv4 and UDP in front of a datagram's content."""
 _PERCENTILES = (50, 95, 99)
@@ -304,7 +303,7 @@ def note_unread(name: str, error: OSError | untrusted.StrangeFile, problems: Pro
     """Note that a file is missing or cannot be read."""
     why = f"cannot be read ({why_not(error)})"
     why = "is missing" if isinstance(error, FileNotFoundError) else why
-    problems.add(f"{name} {why}: {_LEFT_OUT}")
+    problems.left_out(f"{name} {why}")
 
 
 def _numbers() -> array[float]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,6 +159,14 @@ class SweepRecord:
     def points(self, key: str) -> int:
         """Return the number of `wanted`, `done`, `reused`, `failed` or `unproved` points."""
         return int(self.facts.points.get(key, 0))
+
+    def place(self, row: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return the cell of a row of rows.csv or series.csv. Raises KeyError for another value."""
+        return tuple(levels[row[factor.name]] for factor, levels in self._codes)
+
+    @cached_property
+    def _codes(self) -> list[tuple[SweptFactor, dict[str, int]]]:
+        return [(factor, dict(factor.codes)) for factor in self.factors]
 
     def described(self, place: tuple[int, ...], axes: tuple[int, ...]) -> str:
         """The values of the factors in `axes` at `place`, such as "delay 50ms, loss 1%".

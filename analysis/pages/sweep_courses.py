@@ -58,12 +58,10 @@ def read_courses(sweep: SweepRecord) -> SweptCourses | None:
 
 
 def _courses(sweep: SweepRecord, table: ColumnTable) -> SweptCourses:
-    codes = [dict(factor.codes) for factor in sweep.factors]
     names = [factor.name for factor in sweep.factors]
     of: dict[tuple[Place, str, str], list[int]] = {}
     for at, row in enumerate(table.select(*names, "quantity", "flow").as_rows()):
-        place = tuple(levels[row[name]] for levels, name in zip(codes, names, strict=True))
-        of.setdefault((place, row["quantity"], row["flow"]), []).append(at)
+        of.setdefault((sweep.place(row), row["quantity"], row["flow"]), []).append(at)
     values = np.array([table[name].filled(np.nan) for name in _BINS]).T
     seconds = np.maximum(np.nan_to_num(table["seconds"].filled(1.0), nan=1.0), 1e-9)
     return SweptCourses(seconds, values, of, tuple(dict.fromkeys(table["flow"].to_list())))

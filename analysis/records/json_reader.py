@@ -60,6 +60,10 @@ class Problems:
         if cleaned not in self.found:
             self.found.append(cleaned)
 
+    def left_out(self, why: str) -> None:
+        """Note that a file has no values, such as "qdiscs.json is missing"."""
+        self.add(f"{why}: what it would have told is left out.")
+
 
 class UnreadableJson(Exception):
     """A file without a JSON object; the text follows the file's name in a sentence."""
@@ -75,7 +79,7 @@ class ParsedFile(Generic[Record]):
     def noted(self, problems: Problems, name: str) -> Record:
         """The record, after noting under `name` what is wrong with the file."""
         if self.complaint:
-            problems.add(f"{name} {self.complaint}: what it would have told is left out.")
+            problems.left_out(f"{name} {self.complaint}")
         return self.record
 
 

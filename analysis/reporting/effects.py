@@ -99,12 +99,8 @@ def made_of(
 def swept_cells(sweep: SweepRecord) -> list[SweptCell]:
     """Return every cell that has runs, in the order of the grid."""
     runs: dict[tuple[int, ...], dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    codes = [dict(factor.codes) for factor in sweep.factors]
     for row in read_rows(sweep).as_rows():
-        place = tuple(
-            levels[row[factor.name]] for factor, levels in zip(sweep.factors, codes, strict=True)
-        )
-        runs[place][row["seed"]].append(row)
+        runs[sweep.place(row)][row["seed"]].append(row)
     return [
         SweptCell(_named(sweep, place), [rows for _, rows in sorted(runs[place].items())], place)
         for place in sorted(runs)
