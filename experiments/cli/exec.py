@@ -8,7 +8,6 @@ import shutil
 import sys
 import time
 import webbrowser
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import click
 from experiments.cli.options import FOLDER, QuantityType, kernel_option, link_options
 from experiments.programs.capture import write_page
 from experiments.programs.network import Network
-from experiments.programs.program import Program, ProgramFailed
+from experiments.programs.program import ProgramFailed
 from experiments.programs.start import (
     AGAIN,
     CLOCK,
@@ -203,7 +202,12 @@ def _carried_out(
     for at, lasts in outages:
         network.link.down(at=str(at), for_=str(lasts))
     program = network.h1.start(command)
-    show = _printer(program) if aloud else (lambda: None)
+
+    def show() -> None:
+        for name, text in program.unseen() if aloud else ():
+            getattr(sys, name).write(text)
+            getattr(sys, name).flush()
+
     show()
     try:
         program.wait(timeout, show)
@@ -217,20 +221,6 @@ def _carried_out(
 
 def _say(sentence: str) -> None:
     click.echo(f"tcplab: {sentence}", err=True)
-
-
-def _printer(program: Program) -> Callable[[], None]:
-    """Return a function that prints what the program has printed since its last call."""
-    shown = {"stdout": 0, "stderr": 0}
-
-    def show() -> None:
-        for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
-            text = getattr(program, name)
-            stream.write(text[shown[name] :])
-            stream.flush()
-            shown[name] = len(text)
-
-    return show
 
 
 def _open(out: Path, title: str) -> None:

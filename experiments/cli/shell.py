@@ -16,7 +16,7 @@ import click
 
 from experiments.cli.options import kernel_option, link_options, testbed_option
 from experiments.programs.network import Network
-from experiments.programs.program import SECOND, Program
+from experiments.programs.program import SECOND
 from experiments.programs.start import NetworkOptions, started
 from experiments.run.request import choose
 from experiments.run.session import ready_lab
@@ -53,7 +53,6 @@ class TypedCommands:
 
     def __init__(self, network: Network, show: Callable[[str], None]) -> None:
         self._network, self._show = network, show
-        self._shown: dict[tuple[int, str], int] = {}
 
     def obey_all(self, lines: Iterable[str]) -> None:
         """Carry out lines until one says to end; an error is shown, and the next line follows."""
@@ -108,19 +107,13 @@ class TypedCommands:
 
     def _list(self, _rest: str) -> None:
         for program in self._network.programs.values():
-            self._show(f"{program.host} {program.argv[-1]}: {_end_of(program)}\n")
+            self._show(f"{program.host} {program.argv[-1]}: {program.state}\n")
 
     def _print(self) -> None:
         """Show what programs have printed since the last time."""
-        for number, program in self._network.programs.items():
-            for stream in ("stdout", "stderr"):
-                text = getattr(program, stream)
-                self._show(text[self._shown.get((number, stream), 0) :])
-                self._shown[number, stream] = len(text)
-
-
-def _end_of(program: Program) -> str:
-    return "runs" if program.status is None else f"status {program.status} at {program.ended} s"
+        for program in self._network.programs.values():
+            for _, text in program.unseen():
+                self._show(text)
 
 
 @contextmanager

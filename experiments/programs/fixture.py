@@ -93,8 +93,7 @@ def _word(name: str, value: object) -> str:
 
 
 def _outputs(program: Program) -> Iterator[str]:
-    end = "runs" if program.status is None else f"status {program.status} at {program.ended} s"
-    yield f"-- {program.host}: {shlex.join(program.argv)}: {end}"
+    yield f"-- {program.host}: {shlex.join(program.argv)}: {program.state}"
     for name, text in (("stdout", program.stdout), ("stderr", program.stderr)):
         yield from (f"   {name}| {line}" for line in text.splitlines()[-_LINES:])
 

@@ -15,7 +15,7 @@ import inspect
 import json
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -67,6 +67,7 @@ class Program:
     printed: dict[str, bytearray] = field(
         default_factory=lambda: {"stdout": bytearray(), "stderr": bytearray()}
     )
+    _shown: dict[str, int] = field(default_factory=lambda: {"stdout": 0, "stderr": 0})
 
     @property
     def stdout(self) -> str:
@@ -75,6 +76,18 @@ class Program:
     @property
     def stderr(self) -> str:
         return self.printed["stderr"].decode(errors="replace")
+
+    @property
+    def state(self) -> str:
+        """Its end in words, or that it runs."""
+        return "runs" if self.status is None else f"status {self.status} at {self.ended} s"
+
+    def unseen(self) -> Iterator[tuple[str, str]]:
+        """Yield stdout and stderr by name, each with the text since the last call."""
+        for name, begin in self._shown.items():
+            text = getattr(self, name)
+            self._shown[name] = len(text)
+            yield name, text[begin:]
 
     def wait(
         self, timeout: str | float = _WAITS, meanwhile: Callable[[], None] = lambda: None
