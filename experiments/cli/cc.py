@@ -23,7 +23,7 @@ from rich.table import Table
 from experiments.cli.commands import NearGroup
 from experiments.cli.options import kernel_option
 from experiments.custom_cc import OWN, CustomCcParameters, experiment
-from experiments.run.seed import carry_seed, judge, limits_for, needed_mib
+from experiments.run.seed import judge, limits_for, needed_mib, run_seed
 from experiments.run.session import lab_on
 from experiments.spec import ExperimentSpec
 from testbed.builds import cache
@@ -127,7 +127,7 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
     with scratch() as raw:
         try:
             limits = limits_for(spec, wall_seconds)
-            carry_seed(spec, 1, raw, limits, lab, lambda _phase, _elapsed: None)
+            run_seed(spec, 1, raw, limits, lab, lambda _phase, _elapsed: None)
         except TcplabError as error:
             kept = cache.folder() / f"{spec.modules[0].name}.{CONSOLE}"
             kept.write_text(untrusted.tail(raw, CONSOLE, _MOST_CONSOLE))

@@ -39,7 +39,7 @@ from analysis.flows.sightings import arrivals, sightings
 from analysis.graphs.stored import Columns, StageTrial, as_script, shape_of, stage_data
 from analysis.records.output import read_samples
 from experiments.documentation.reference import rendered
-from experiments.run.seed import carry_seed, judge, limits_for
+from experiments.run.seed import judge, limits_for, run_seed
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.builds.cache import folder
 from testbed.host import CODE
@@ -268,7 +268,7 @@ def _record(link: tuple[str, str, str], lab: Lab, folder: Path) -> None:
     for queue in QUEUES:
         spec = study(link, queue)
         with scratch(in_memory=True) as raw:
-            carry_seed(spec, _SEED, raw, limits_for(spec, _WALL_SECONDS), lab, lambda *_: None)
+            run_seed(spec, _SEED, raw, limits_for(spec, _WALL_SECONDS), lab, lambda *_: None)
             if failures := judge(spec, _SEED, raw).failures:
                 raise TcplabError(f"A recorded run is not usable: {' '.join(failures)}")
             for algorithm, made in trials.items():

@@ -187,7 +187,7 @@ def _untimely(raw: Path) -> list[str]:
     return realtime.warnings(json.loads(untrusted.content(raw, REALTIME)))
 
 
-def carry_seed(
+def run_seed(
     spec: ExperimentSpec, seed: int, out: Path, limits: Limits, lab: Lab, progress: Progress
 ) -> Usage:
     """Run the spec once in a guest, with its raw files into the empty folder `out`.
@@ -249,7 +249,7 @@ def known_before(spec: ExperimentSpec) -> ExperimentSpec:
     )
 
 
-def carry_natively(
+def run_seed_natively(
     spec: ExperimentSpec,
     seed: int,
     out: Path,

@@ -22,7 +22,7 @@ from typing import IO, Any
 import testbed
 from experiments.run.report import Reporter
 from experiments.run.request import RunOptions, RunRequest
-from experiments.run.seed import SeedVerdict, carry_natively, carry_seed, judge
+from experiments.run.seed import SeedVerdict, judge, run_seed, run_seed_natively
 from experiments.run.store import RunFolder, hand_over, new_run, require_writable
 from experiments.spec import DEFAULT_KERNEL
 from experiments.study.catalogue import find
@@ -191,7 +191,7 @@ def _in_guests(
     request: RunRequest, lab: Lab, folders: Mapping[int, Path], progress: Listener
 ) -> Iterator[tuple[int, Ended]]:
     tasks = [
-        Task(str(seed), carry_seed, (request.spec, seed, out, request.limits))
+        Task(str(seed), run_seed, (request.spec, seed, out, request.limits))
         for seed, out in folders.items()
     ]
     with local_engine(lab, request.guests_at_once, progress) as engine:
@@ -203,7 +203,7 @@ def _in_guests(
 def _natively(request: RunRequest, seed: int, out: Path, progress: Progress) -> Ended:
     load, limits = request.load_modules, request.limits
     try:
-        return carry_natively(request.spec, seed, out, limits, progress, load_modules=load)
+        return run_seed_natively(request.spec, seed, out, limits, progress, load_modules=load)
     except TcplabError as error:
         return error
 

@@ -21,7 +21,7 @@ from analysis.measures.selection import RunFacts
 from analysis.measures.sweep_folder import series_record
 from analysis.network.verdict import judge_network
 from analysis.records.run_directory import run_of
-from experiments.run.seed import carry_seed, judge, limits_for, memory_for
+from experiments.run.seed import judge, limits_for, memory_for, run_seed
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from experiments.study.catalogue import part
 from experiments.study.grid import Combination
@@ -151,7 +151,7 @@ def carry_point(
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     failed: Record = {"status": "failed", "problem": "", "log": "", "rows": [], "warnings": []}
     try:
-        usage = carry_seed(spec, seed, raw, limits_for(spec, wall_seconds), lab, progress)
+        usage = run_seed(spec, seed, raw, limits_for(spec, wall_seconds), lab, progress)
     except TcplabError as error:
         return failed | {"problem": str(error), "log": _logs(raw)}
     verdict = judge(spec, seed, raw)

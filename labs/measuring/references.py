@@ -20,7 +20,7 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 
 from analysis.measures.selection import jain
-from experiments.run.seed import carry_seed, limits_for
+from experiments.run.seed import limits_for, run_seed
 from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination
 from experiments.sweep.point import Origin, Point, Record, carry_point, origin
@@ -102,7 +102,7 @@ def _kept(
     raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
 ) -> None:
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
-    carry_seed(spec, seed, Path(raw), limits_for(spec, wall_seconds), lab, progress)
+    run_seed(spec, seed, Path(raw), limits_for(spec, wall_seconds), lab, progress)
 
 
 def _carried(

@@ -19,7 +19,7 @@ from math import exp, log
 
 from analysis.network.verdict import NetworkVerdict, judge_network
 from analysis.records.run_directory import run_of
-from experiments.run.seed import carry_seed, limits_for
+from experiments.run.seed import limits_for, run_seed
 from experiments.spec import Condition, ExperimentSpec, Flow, congestion_control
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab, lab
@@ -147,7 +147,7 @@ def judged(number: int, ready: Lab) -> JudgedNetwork:
     with scratch() as raw:
         try:
             limits = limits_for(spec, _WALL_SECONDS)
-            carry_seed(spec, number, raw, limits, ready, lambda _phase, _elapsed: None)
+            run_seed(spec, number, raw, limits, ready, lambda _phase, _elapsed: None)
         except TcplabError as error:
             return JudgedNetwork(number, words, None, str(error))
         return JudgedNetwork(number, words, judge_network(run_of(raw, data)))

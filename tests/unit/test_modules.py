@@ -12,7 +12,7 @@ from experiments.cli.cc import Outcome
 from experiments.cli.commands import tcplab
 from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.run.request import RunRequest, choose
-from experiments.run.seed import carry_natively
+from experiments.run.seed import run_seed_natively
 from experiments.spec import ExperimentSpec
 from experiments.study.grid import combination
 from testbed.guest.kernel_modules import LONGEST, KernelModule, module_from
@@ -109,7 +109,7 @@ def test_natively_a_module_is_refused_in_one_sentence(
     )
     assert not list(tmp_path.iterdir())
     with pytest.raises(UsageError, match="--load-module-into-this-kernel"):
-        carry_natively(
+        run_seed_natively(
             experiment(CustomCcParameters()), 1, tmp_path, Limits(), print, load_modules=False
         )
 
@@ -121,7 +121,7 @@ def test_natively_it_wants_the_headers_of_this_kernel(
     with pytest.raises(
         TcplabError, match=r"headers of this kernel, 0\.1-none, .*linux-headers-0\.1-none"
     ):
-        carry_natively(
+        run_seed_natively(
             experiment(CustomCcParameters()), 1, tmp_path, Limits(), print, load_modules=True
         )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments import playground
-from experiments.run.seed import carry_seed
+from experiments.run.seed import run_seed
 from experiments.spec import Condition, ExperimentSpec
 from testbed.host.supervise import Limits
 from testbed.lab.kernel.choice import chosen
@@ -46,7 +46,7 @@ def carry(faulty: Lab, spec: ExperimentSpec, value: str, out: Path) -> None:
     condition = Condition("fault", "fault", ((SETTING, value),))
     spec = replace(spec, kernel=str(faulty.choice), conditions=(condition,), headline=None)
     flows = tuple(replace(flow, duration=Duration.parse("30s")) for flow in spec.flows)
-    carry_seed(
+    run_seed(
         replace(spec, flows=flows), 3, out, Limits(60.0), faulty, lambda _phase, _elapsed: None
     )
 

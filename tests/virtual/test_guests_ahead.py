@@ -14,7 +14,7 @@ from experiments.play.columns import Frame, packets
 from experiments.play.guests import MovedOn
 from experiments.play.player import Player, PlayEvent
 from experiments.play.settings import PlaySettings
-from experiments.run.seed import PROCEDURE, carry_seed, known_before, limits_for
+from experiments.run.seed import PROCEDURE, known_before, limits_for, run_seed
 from testbed.host.processes import taken_by
 from testbed.virtual import guest as started
 from testbed.virtual.guest import GuestSettings
@@ -41,7 +41,7 @@ def told_at_once(ready_lab, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     out = tmp_path_factory.mktemp("told")
     spec = SETTINGS.spec()
     limits = limits_for(spec, 300.0)
-    carry_seed(spec, 5, out, limits, ready_lab, lambda *_: None)
+    run_seed(spec, 5, out, limits, ready_lab, lambda *_: None)
     return captures(out)
 
 

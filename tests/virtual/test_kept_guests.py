@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.run.seed import carry_seed, limits_for
+from experiments.run.seed import limits_for, run_seed
 from experiments.spec import ExperimentSpec
 from experiments.study.catalogue import find
 from testbed.lab.ready import Lab
@@ -32,5 +32,5 @@ def test_a_guest_is_as_good_as_new(
 
 def _files(spec: ExperimentSpec, seed: int, out: Path, lab: Lab) -> dict[str, str]:
     out.mkdir()
-    carry_seed(spec, seed, out, limits_for(spec, 600.0), lab, lambda *_: None)
+    run_seed(spec, seed, out, limits_for(spec, 600.0), lab, lambda *_: None)
     return digests(out)

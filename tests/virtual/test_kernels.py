@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.run.seed import carry_seed, judge
+from experiments.run.seed import judge, run_seed
 from experiments.spec import ExperimentSpec
 from testbed.host.supervise import Limits
 from testbed.lab.kernel import DEFAULT, all_series, kernel_version
@@ -38,7 +38,7 @@ def other_lab(request: pytest.FixtureRequest) -> Lab:
 def carried(other: Lab, spec: ExperimentSpec, out: Path, seed: int = 7) -> Path:
     out.mkdir()
     spec = replace(spec, kernel=str(other.choice))
-    carry_seed(spec, seed, out, Limits(600), other, lambda _phase, _elapsed: None)
+    run_seed(spec, seed, out, Limits(600), other, lambda _phase, _elapsed: None)
     assert judge(spec, seed, out).failures == ()
     return out
 

@@ -12,7 +12,7 @@ from analysis.network.verdict import Usability, judge_network
 from analysis.records.run_directory import run_of
 from experiments.play.columns import packets
 from experiments.play.settings import PlaySettings
-from experiments.run.seed import carry_seed, judge, limits_for
+from experiments.run.seed import judge, limits_for, run_seed
 from experiments.spec import ExperimentSpec, Flow, LinkChange, congestion_control
 from topologies.data import to_data
 from topologies.shapes import two_hosts
@@ -26,7 +26,7 @@ def test_rate_and_loss_change_and_the_queue_stays(ready_lab, tmp_path: Path) -> 
     settings = PlaySettings.from_data({"change": "3s bw=2mbit loss=2%", "duration": "6s"})
     spec = settings.spec()
     data = to_data(spec)
-    carry_seed(spec, 1, tmp_path, limits_for(spec, 300.0), ready_lab, lambda *_: None)
+    run_seed(spec, 1, tmp_path, limits_for(spec, 300.0), ready_lab, lambda *_: None)
     folder = tmp_path / "as_set"
     begun = float((tmp_path / "job.log").read_text().partition("begun ")[2].split()[0])
     rates = next(f for f in packets(folder, begun) if f.kind == "rates").columns
@@ -66,7 +66,7 @@ def test_every_condition_meets_the_same_changes(ready_lab, tmp_path: Path) -> No
         captures=("h1-eth0", "h2-eth0"),
         changes=(LinkChange(Duration.parse("3s"), "s1-eth2", slow),),
     )
-    carry_seed(spec, 1, tmp_path, limits_for(spec, 300.0), ready_lab, lambda *_: None)
+    run_seed(spec, 1, tmp_path, limits_for(spec, 300.0), ready_lab, lambda *_: None)
     assert not judge(spec, 1, tmp_path).failures
     for condition in ("reno", "cubic"):
         (change,) = json.loads((tmp_path / condition / "changes.json").read_text())

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from experiments.cli import cc as cc_command
 from experiments.cli.commands import tcplab
 from experiments.custom_cc import CustomCcParameters, experiment
-from experiments.run.seed import carry_seed, judge
+from experiments.run.seed import judge, run_seed
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.supervise import Limits
 from testbed.lab.kernel.recipe import KERNEL_TOOLS
@@ -49,7 +49,7 @@ def run(file: Path, lab: Lab, out: Path, seconds: str = "2s", limit: float = 60.
     )
     spec = dataclasses.replace(study, captures=("left-eth0",))
     out.mkdir()
-    carry_seed(spec, 3, out, Limits(limit), lab, lambda phase, elapsed: None)
+    run_seed(spec, 3, out, Limits(limit), lab, lambda phase, elapsed: None)
     assert judge(spec, 3, out).failures == ()
 
 
