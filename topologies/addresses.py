@@ -4,8 +4,6 @@ Every set of interfaces that switches connect is a segment, 10.<segment>.0.0/16.
 filled in because ARP would double the first handshake's round trip.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 from functools import cache

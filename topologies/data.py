@@ -4,8 +4,6 @@ Quantities are text ("40ms"), dataclasses are objects, tuples are lists. Reading
 a field that is unknown, missing or of another type is a UsageError that names its place.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -3,8 +3,6 @@
 Names that users type: looked up in a table, with a close match for an unknown one.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Losses in bursts: the Gilbert-Elliott model of netem (gemodel of tc-netem(8))."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -8,8 +8,6 @@ A package declares them in its pyproject.toml, for example:
 A folder of its own, since all modules of `topologies` travel into guests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache

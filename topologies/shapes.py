@@ -11,8 +11,6 @@ Pairs of hosts that share only a switch: several paths measured in parallel.
 Three hosts around a router: two senders can meet at the port of the third.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise

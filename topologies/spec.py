@@ -6,8 +6,6 @@ seen as sent, and a queue there would be seen by TCP small queues and never fill
 hosts had one name these hosts (`TopologySpec.shaping_hosts`).
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property

@@ -6,8 +6,6 @@ link, without waiting, and only if it is a regular file. At most as much is read
 room for.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -5,8 +5,6 @@ under the same path (so no path of this machine enters a binary), with a fixed e
 it dies with this process.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ apt has a separate configuration and uses this machine's mirror; the machine is 
 signature of a suite's list is checked against the distribution's keyring.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator, Sequence

@@ -12,8 +12,6 @@ entry is used while its recipe's key is the manifest's; a changed source is buil
 `./tcplab kernel verify` builds them again and compares them byte for byte.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import lzma

@@ -12,8 +12,6 @@ urllib opens a connection for each file, and so asks for the server's address ea
 servers that limit their answers made 124 packages take 25 s instead of 1.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

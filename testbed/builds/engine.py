@@ -4,8 +4,6 @@ The standard library only, as setup.py compiles the engine of a wheel with this.
 the stable ABI, so that one library serves every CPython from 3.11 on.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

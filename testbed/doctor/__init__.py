@@ -7,8 +7,6 @@ load. If a kernel has none of these files, a trial in a fresh namespace tells; s
 load anything anyway.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """`tcplab doctor`: every finding with its remedy, and whether each testbed can run."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -3,8 +3,6 @@
 Checks of this machine's real time: clock, timers, virtualization, other work.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -7,8 +7,6 @@ All members and the sweep hold the same certificate and key, so a certificate is
 It is in one folder, which the scheduler makes: copied to each machine, or on a shared home.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Another Python than the image's would make other code, or none that the image's 
 compiles for guests, and every computer has the same bytes.
 """
 
-from __future__ import annotations
-
 import marshal
 import site
 import sys

@@ -6,8 +6,6 @@ arguments. The reply has its result, or the error in a sentence, the time, and w
 printed. Captures of all hosts can be read while they go on.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -11,8 +11,6 @@ capabilities, so links and captures stay as they are. Kernels before 6.1 have no
 programs are as trusted as the job.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

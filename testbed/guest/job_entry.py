@@ -14,8 +14,6 @@ line virtual time is one fixed instant, and the kernel's random numbers begin ag
 does no more than its name says.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import importlib

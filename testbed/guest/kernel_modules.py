@@ -5,8 +5,6 @@ The source is text and data. It becomes a program only in the sealed build
 it can harm, or in the native testbed if that was asked for.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Sequence

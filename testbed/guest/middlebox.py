@@ -12,8 +12,6 @@ A router translates a host's address to one of the segment behind each other por
 which the router finds the host of an answer, as carriers do (RFC 7422, RFC 7597).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

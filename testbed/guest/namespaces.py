@@ -6,8 +6,6 @@ sock_diag) itself: setns(2) moves only the calling thread. Meanings of the setti
 Documentation/networking/ip-sysctl.rst. A condition overrides single settings by name.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

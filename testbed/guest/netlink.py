@@ -15,8 +15,6 @@ The MTU goes through SIOCSIFMTU (netdevice(7)), segmentation offloads through SI
 offloads on, "100 packets" are 100 super-packets, and one random loss takes forty segments.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import fcntl

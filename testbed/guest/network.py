@@ -5,8 +5,6 @@ addresses, qdiscs, sysctls and offloads with a process for each value; here they
 and read back.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -6,8 +6,6 @@ a host is one process that holds its namespace. What Mininet types runs as a pro
 whose failure is an error. Cables and switch ports are made in one batch each.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import socket

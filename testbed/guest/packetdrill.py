@@ -5,8 +5,6 @@ virtual time are limited here, all else by the guest's own limits. A confined sc
 sight of the host's folders, and has the rights of a network administrator only.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -1,7 +1,5 @@
 """Programs and threads that a `with` block starts, waits for and ends; a tc(8) that is kept."""
 
-from __future__ import annotations
-
 import errno
 import os
 import select

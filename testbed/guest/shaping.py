@@ -20,8 +20,6 @@ go through netem in the first of three bands (root 1: prio, 1:1 10: netem), all 
 through the second and third.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import struct

@@ -5,8 +5,6 @@ has entered the host's network namespace once. Layouts: include/uapi/linux/inet_
 which only ever grow.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import struct

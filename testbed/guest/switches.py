@@ -8,8 +8,6 @@ So it learns the ends of a flow from their first packets, and its entries never 
 no spanning tree: no topology has a ring of switches.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

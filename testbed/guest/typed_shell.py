@@ -5,8 +5,6 @@ has no console that could be a terminal. Each keystroke is a small file with a r
 renamed into its place when it is whole; output is appended to one file.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import select

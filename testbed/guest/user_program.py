@@ -5,8 +5,6 @@ up to a thousandth longer than it was asked to. A timer with a descriptor (timer
 not.
 """
 
-from __future__ import annotations
-
 import ctypes
 import heapq
 import os

@@ -5,8 +5,6 @@ docs/contributing/decisions.md). Code that travels into a guest is taken `as_in_
 packets are the same. Imports by name start with `PREFIX`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

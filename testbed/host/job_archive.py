@@ -8,8 +8,6 @@ into guests, measures rows, reads captures, measures a lab's references, and run
 Callers name the modules to start at, so there is no list of files that could miss one.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import io

@@ -8,8 +8,6 @@ The standard library only: the launcher and provision.sh start this before anyth
 in a line; `test` installs those of tests, if the user agrees.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -12,8 +12,6 @@ flock(2): a lock belongs to the open file. It is free as soon as that is closed,
 the last process that has it open is dead. Python's files are not inherited by programs.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import stat

@@ -3,8 +3,6 @@
 What a guest's kernel says of programs that waited without a sleep (patches/spins.patch).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

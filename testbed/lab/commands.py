@@ -5,8 +5,6 @@ An export is a plain tar. A release is a compressed one, of which only members b
 limited size. All are checked like cache entries before any is installed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -5,8 +5,6 @@ has the state of the locks, and the stamp is written last. The environment finds
 path relative to itself, so both can be moved, mounted elsewhere or reached by a link.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Libraries that are installed when they are first needed: Matplotlib, by the first figure."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -4,8 +4,6 @@ The standard library only: the launcher and `tcplab doctor` read this before lib
 installed. `python -m testbed.lab.ready` makes the image.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

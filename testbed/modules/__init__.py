@@ -5,8 +5,6 @@ kernel's tree: no home, no /etc, no /proc, no network; it has limits, and what i
 is loaded in a guest only.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

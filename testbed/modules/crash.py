@@ -11,8 +11,6 @@ The process that is first refused memory is usually a victim. So a user's kernel
 memory accounting, repeats the run, and prints the source lines that hold most.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

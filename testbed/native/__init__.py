@@ -6,8 +6,6 @@ dies, even by SIGKILL, the kernel removes everything with the namespaces. What m
 shared kernel is noted first (testbed.native.changes).
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

@@ -5,8 +5,6 @@ it. So a process next to the run sleeps and looks at the clock, and what it meas
 the result.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -7,8 +7,6 @@ The kernel's scripts run as tools/testing/selftests/net/packetdrill runs them: u
 that a script does not exclude, with the arguments of their runner, ksft_runner.sh.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

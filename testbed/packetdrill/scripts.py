@@ -7,8 +7,6 @@ message names script and line, and for a packet shows the expected and the actua
 print anything before that.
 """
 
-from __future__ import annotations
-
 import re
 import signal
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ signed lists, Python's from an index by uv, for all Pythons that the package tak
 crates by cargo.
 """
 
-from __future__ import annotations
-
 import datetime
 import shutil
 import tomllib

@@ -13,8 +13,6 @@ Its lower layer is the guest's image, a Debian with Mininet, iperf, tcpdump and 
 one is the archive. `docker load`, `podman load` and `skopeo copy oci-archive:FILE` take it.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -9,8 +9,6 @@ image leaves out the pages of its packages, so their copyright files are taken f
 again. The bill of materials (CycloneDX) is made from the locks that decide the content.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

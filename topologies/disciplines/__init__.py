@@ -7,8 +7,6 @@ of its kind and an entry here, or a class of another package with an entry point
 topologies.disciplines.base and the standard library only.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 

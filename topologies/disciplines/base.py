@@ -1,7 +1,5 @@
 """What tcplab knows of a discipline and its parameters; first in, first out disciplines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Disciplines that drop or mark by the time of waiting, and those that give each flow its turn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Random early detection, and the disciplines that have a part of it: gred, choke and sfq."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -10,8 +10,6 @@ no namespace and no program of this machine.
 The guest's root file system: its packages, its configuration and its recipe.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

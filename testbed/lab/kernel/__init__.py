@@ -5,8 +5,6 @@ from, the patches, and what the kernel lacks. Patches with a path are sought fro
 in it and then in patches/.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

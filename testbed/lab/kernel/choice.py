@@ -7,8 +7,6 @@ linux-6.18.tar.xz          a tarball
 7.2+mine.patch             any of these with patches on it
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

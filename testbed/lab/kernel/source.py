@@ -7,8 +7,6 @@ another lab with other packets: it is said, it is in the manifest, and no run in
 The patches and the check of the configuration decide whether such a source can be used.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

@@ -6,8 +6,6 @@ tarball that $TCPLAB_PACKETDRILL_SOURCE names.
 The program packetdrill: where its source comes from, and how it is built for the guest.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -6,8 +6,6 @@ machine has, if any. So a machine needs no package, and all make the same image.
 Programs of Debian that tcplab needs and fetches: the sandbox's, and the maker of images.
 """
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path
