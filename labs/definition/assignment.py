@@ -105,26 +105,6 @@ class Dates:
 _SEEDS = 2**31
 _LONGEST_ID = 64
 _CLASS_FORMAT = 1
-_COURSE_FILE = """\
-# Keep this file secret: it is enough to compute every variant. Keep a copy: grading needs it.
-name = {name}
-secret = {secret}
-# true: runs in real time (vagrant up) are accepted although they cannot be repeated.
-native = false
-# true: students without a hand-in get zero points; otherwise their cells are empty.
-zero_if_missing = false
-#
-# [[dates]]                          # local times, as the course system has them
-# lab = "sack"
-# deadline = 2026-11-20T23:59:00
-# grace_minutes = 15
-# free_days = 0                      # late days of each student in this lab without cost
-# percent_per_day = 10
-# key_after = 2026-11-27T23:59:00    # until then feedback names no right answer
-# [[dates.exception]]                # another deadline, or the time of a hand-in by your word
-# student = "ann"
-# deadline = 2026-11-22T23:59:00
-"""
 
 
 @dataclass(frozen=True)
@@ -210,7 +190,8 @@ def nominal_variant(lab: LabSpec) -> Variant:
 def new_course(file: Path, name: str) -> Course:
     """Write a course file with a fresh secret, for its owner only. Raises UsageError."""
     course = Course(name, secrets.token_hex(32))
-    text = _COURSE_FILE.format(name=json.dumps(name), secret=json.dumps(course.secret))
+    template = (catalogue.FOLDER / "templates/course.toml").read_text("utf-8")
+    text = template.format(name=json.dumps(name), secret=json.dumps(course.secret))
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

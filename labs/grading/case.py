@@ -1,18 +1,21 @@
-"""One hand-in on its way through grading: its content, its comparison and its points."""
+"""One hand-in on its way through grading: received, checked, marked and decided about.
+
+A step never changes a case: it returns another one, of which more is known.
+"""
 
 from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from experiments.run.verify import Difference
 from labs.definition.answers import OwnParts
 from labs.definition.assignment import Late, Variant
+from labs.definition.key import Key
 from labs.definition.runs import NO_PARTS
 from labs.definition.scripts import ScriptTrial
 from labs.grading.inspection import InspectedHandIn
@@ -25,21 +28,29 @@ from topologies.errors import TcplabError
 
 
 class Verdict(StrEnum):
-    """Verdict on an answer."""
+    """Verdict on an answer: its name, its words on a page, and the class of its share in a bar."""
 
-    RIGHT = "right"
-    FOLLOWS = "follows"
-    UNIT = "unit"
-    FACTOR = "factor"
-    MISTAKE = "mistake"
-    WRONG = "wrong"
-    PART = "part"
-    EMPTY = "empty"
-    UNREADABLE = "unreadable"
-    READ = "read"
-    GIVEN = "given"
-    LATE = "late"
-    BY_HAND = "by hand"
+    words: str
+    share: str
+
+    def __new__(cls, name: str, words: str, share: str = "") -> Verdict:
+        verdict = str.__new__(cls, name)
+        verdict._value_, verdict.words, verdict.share = name, words, share
+        return verdict
+
+    RIGHT = "right", "right"
+    FOLLOWS = "follows", "right, by your earlier answers"
+    UNIT = "unit", "right number, but the unit", "some"
+    FACTOR = "factor", "off by a known factor", "some"
+    MISTAKE = "mistake", "a known mix-up", "none"
+    WRONG = "wrong", "not right", "none"
+    PART = "part", "partly right", "some"
+    EMPTY = "empty", "not answered", "none"
+    UNREADABLE = "unreadable", "cannot be read by the program", "open"
+    READ = "read", "read by a person", "open"
+    GIVEN = "given", "a prediction made before the run"
+    LATE = "late", "not recorded before the run", "none"
+    BY_HAND = "by hand", "points given by a person"
 
 
 class FlagKind(StrEnum):
@@ -125,9 +136,20 @@ class Flag:
         return _FOR_THE_STUDENT.get(self.kind) or (_OF_ANOTHER if self.with_whom else self.text)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Case:
-    """A hand-in. `folder` holds what was unpacked of it. Two hand-ins are never equal."""
+    """A hand-in. Two are never equal.
+
+    Received are `folder`, which holds what was unpacked of it, to `key_after`, the time until which
+    feedback names no right answer. `digest` is of what was handed in (labs.grading.inspection):
+    what people decided is bound to it. `absent` is a student of the roster without a hand-in.
+
+    Checked are `trials` of scripts and `tested` programs by question, and by run: `authentic`
+    files, the values that answers are marked by in `runs`, and those of the `repeated` runs.
+    Marked are `bands`, `marks`, the `key` that they come from, and the numbers that are `right` by
+    it. Decided are flags that were `accepted`, the `pseudonym` on the
+    leaderboard, and `late`, None without a deadline or a known time.
+    """
 
     hand_in: HandIn
     folder: Path
@@ -135,36 +157,25 @@ class Case:
     person: Person | None = None
     variant: Variant | None = None
     own: OwnParts = NO_PARTS
-    scripts: dict[str, Script] = field(default_factory=dict)
-    """By question."""
-    trials: dict[str, ScriptTrial] = field(default_factory=dict)
-    """Results of scripts, by question."""
+    scripts: Mapping[str, Script] = field(default_factory=dict)
     refused: str = ""
     absent: bool = False
-    """True for a student of the roster without a hand-in."""
-    tested: TestedPrograms = field(default_factory=dict)
-    """Results of programs on hidden networks, by question."""
-    pseudonym: str = ""
-    """The name on the leaderboard."""
-    compared: dict[str, list[Difference]] = field(default_factory=dict)
-    authentic: dict[str, bool] = field(default_factory=dict)
-    runs: dict[str, list[Values]] = field(default_factory=dict)
-    """The values that answers are marked by: for each run those of its seeds."""
-    repeated: dict[str, list[Values]] = field(default_factory=dict)
-    """Values of the repeated runs."""
-    bands: dict[str, tuple[float, float]] = field(default_factory=dict)
-    marks: list[AnswerMark] = field(default_factory=list)
-    flags: list[Flag] = field(default_factory=list)
-    accepted: list[Flag] = field(default_factory=list)
-    """Flags that a person has looked at."""
-    notes: list[str] = field(default_factory=list)
     digest: str = ""
-    """Of what was handed in (labs.grading.inspection): what people decided is bound to it."""
-
-    late: Late | None = None
-    """None if the lab has no deadline, or no time is known."""
     key_after: str = ""
-    """The time until which feedback names no right answer."""
+    trials: Mapping[str, ScriptTrial] = field(default_factory=dict)
+    tested: TestedPrograms = field(default_factory=dict)
+    authentic: Mapping[str, bool] = field(default_factory=dict)
+    runs: Mapping[str, Sequence[Values]] = field(default_factory=dict)
+    repeated: Mapping[str, Sequence[Values]] = field(default_factory=dict)
+    bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    marks: Sequence[AnswerMark] = ()
+    key: Key | None = None
+    right: Collection[str] = ()
+    flags: Sequence[Flag] = ()
+    notes: Sequence[str] = ()
+    accepted: Sequence[Flag] = ()
+    pseudonym: str = ""
+    late: Late | None = None
 
     @property
     def own_variant(self) -> Variant:
@@ -185,14 +196,10 @@ class Case:
         return _plain(student) == _plain(self.student)
 
     @property
-    def email(self) -> str:
-        """The student's address; empty if it is not known."""
-        return self.person.email if self.person else ""
-
-    @property
     def names(self) -> set[str]:
         """Names of the student in a course system's table: id and address, in small letters."""
-        return {name.casefold() for name in (self.student, self.email) if name}
+        address = self.person.email if self.person else ""
+        return {name.casefold() for name in (self.student, address) if name}
 
     @property
     def state(self) -> State:
@@ -230,16 +237,17 @@ class Case:
         middle = abs(low + high) / 2
         return 100 * (high - low) / middle if middle else 0.0
 
-    def flag(self, kind: FlagKind, text: str, with_whom: str = "") -> None:
-        """Mark it for a look."""
-        flag = Flag(kind, text, with_whom)
-        if flag not in self.flags:
-            self.flags.append(flag)
+    def flagged(self, *flags: Flag) -> Case:
+        """Return the case marked for a look, once for each reason."""
+        return replace(self, flags=tuple(dict.fromkeys((*self.flags, *flags))))
 
-    def refuse(self, problem: str) -> None:
-        """Record why it cannot be graded. Points that a person gave stay, and all others go."""
-        self.refused = problem
-        self.marks = [mark for mark in self.marks if mark.verdict is Verdict.BY_HAND]
+    def noted(self, *notes: str) -> Case:
+        return replace(self, notes=(*self.notes, *notes))
+
+    def refuse(self, problem: str) -> Case:
+        """Return it as one that cannot be graded. Of its points those that a person gave stay."""
+        given = tuple(mark for mark in self.marks if mark.verdict is Verdict.BY_HAND)
+        return replace(self, refused=problem, marks=given)
 
     def described(self) -> dict[str, Any]:
         """For report.json."""

@@ -7,7 +7,7 @@ numbers are judged by a band: the spread over seeds of repeated runs, widened by
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -97,16 +97,17 @@ class ClassGrading:
                 spread.append({name: [record["values"]] for name, record in records.items()})
         return spread
 
-    def programs(self, own: OwnParts) -> tuple[HiddenRuns, list[Point]] | None:
-        """Return the runs of a student's programs on hidden networks, and their points.
+    def programs(self, own: OwnParts) -> HiddenRuns | None:
+        """Return the runs of a student's programs on hidden networks, if there are programs.
 
-        None without programs. Raises UsageError if they cannot be used.
+        Raises UsageError if they cannot be used.
         """
         asked = any(question.kind == "program" for question in self.lab.questions)
         if not asked or own.program is None or not has_programs(own.program):
             return None
         runs = HiddenRuns(self.lab, self.course, self.references, own)
-        return runs, runs.points()
+        runs.points()  # which fails for programs that cannot be used
+        return runs
 
     @cached_property
     def hidden(self) -> HiddenRuns:
@@ -128,28 +129,24 @@ def bands_of(lab: LabSpec, keys: Sequence[Key]) -> dict[str, tuple[float, float]
     for question in lab.questions:
         values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
         if len(values) >= _FEWEST:
-            bands[question.id] = _band(values)
+            margin = 0.5 * (max(values) - min(values)) + 0.05 * max(map(abs, values))
+            bands[question.id] = min(values) - margin, max(values) + margin
     return bands
 
 
-def _band(values: Sequence[float]) -> tuple[float, float]:
-    margin = 0.5 * (max(values) - min(values)) + 0.05 * max(map(abs, values))
-    return min(values) - margin, max(values) + margin
-
-
-def check_bands(case: Case, key: Key | None) -> None:
+def outside_bands(bands: Mapping[str, tuple[float, float]], key: Key) -> Iterator[Flag]:
     """Flag what was captured in real time and lies outside of all repeated runs of the variant."""
-    for name, (low, high) in case.bands.items():
-        value = key.numbers.get(name) if key else None
+    for name, (low, high) in bands.items():
+        value = key.numbers.get(name)
         if value is not None and not low <= value <= high:
             between = f"between {in_digits(low)} and {in_digits(high)}"
             text = f"{name}: {in_digits(value)} was captured, and repeated runs lie {between}."
-            case.flag(FlagKind.BAND, text)
+            yield Flag(FlagKind.BAND, text)
 
 
 @dataclass(frozen=True)
 class Marked:
-    """The marks of a hand-in, the key that they come from, and new flags.
+    """The marks of a hand-in, the key that they come from, and flags.
 
     `right` are the numbers that are right by the key of the student's own run.
     """
@@ -174,18 +171,22 @@ def mark(
 ) -> Marked:
     """Return the marks of a hand-in. `spread` are the values of a real-time run's repetitions.
 
-    `hidden` are the results of the networks of each forecast.
+    The key is that of what was handed in, else of the repeated run. `hidden` are the results of the
+    networks of each forecast.
     """
-    known = list(case.flags)
-    key = _key(case, lab)
+    own, flags = key_of(lab, case.runs, case.own_variant), []
+    if own is None:
+        problem = "The files handed in give no key; the answers are marked by the repeated run."
+        flags.append(Flag(FlagKind.UNREADABLE, problem))
+        own = key_of(lab, case.repeated, case.own_variant)
+    key = _finite(own) if own else Key()
     keys = [each for values in spread if (each := key_of(lab, values, case.own_variant))]
-    case.bands = bands_of(lab, keys)
-    check_bands(case, key)
-    unreadable = any(flag.kind == FlagKind.UNREADABLE for flag in case.flags)
+    bands = bands_of(lab, keys)
+    unreadable = any(flag.kind == FlagKind.UNREADABLE for flag in (*case.flags, *flags))
     marker = replace(
-        marker_of(lab, key or Key(), tolerance, case.own_variant),
+        marker_of(lab, key, tolerance, case.own_variant),
         pictures=case.inspected.pictures,
-        bands=case.bands if unreadable else {},
+        bands=bands if unreadable else {},
         recorded=case.inspected.predictions,
         trials=case.trials,
         hidden=hidden,
@@ -193,8 +194,8 @@ def mark(
         runs={name: MeasuredRun(tuple(seeds)) for name, seeds in case.runs.items() if seeds},
     )
     marks = marker.marks(case.inspected.answers)
-    flags = [flag for flag in case.flags if flag not in known]
-    return Marked(marker.key, case.bands, flags, marks, marker.right_among(marks))
+    flags += outside_bands(bands, key)
+    return Marked(key, bands, flags, marks, marker.right_among(marks))
 
 
 def fits(
@@ -203,16 +204,6 @@ def fits(
     """Return, for each ruler, the numbers among the answers that are right by it."""
     markers = (marker_of(lab, key, tolerance, variant) for key, variant in rulers)
     return [sorted(marker.right(answers)) for marker in markers]
-
-
-def _key(case: Case, lab: LabSpec) -> Key | None:
-    """Return the key by what was handed in, else by the repeated run."""
-    key = key_of(lab, case.runs, case.own_variant)
-    if key is None:
-        problem = "The files handed in give no key; the answers are marked by the repeated run."
-        case.flag(FlagKind.UNREADABLE, problem)
-        key = key_of(lab, case.repeated, case.own_variant)
-    return _finite(key) if key else None
 
 
 def _finite(key: Key) -> Key:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -25,7 +27,7 @@ from labs.definition.answers import OwnParts
 from labs.definition.assignment import Assignment, Course, Variant
 from labs.definition.runs import NO_PARTS, TYPED, seeds_of, settings
 from labs.definition.spec import LabRun, LabSpec
-from labs.grading.case import Case, FlagKind
+from labs.grading.case import Case, Flag, FlagKind
 from labs.grading.inspection import TOOLS, HandedInRun
 from labs.measuring.contained import Allowance, contained_as
 from labs.measuring.measures import Values, values_of
@@ -107,7 +109,7 @@ _SAMPLED = re.compile(r'^\{"time": (\d{1,12}(?:\.\d+)?)', re.MULTILINE)
 
 def check_label(
     case: Case, run: LabRun, records: Sequence[Record], reference: Path, release: str
-) -> None:
+) -> Case:
     """Flag a run that is said to be made in real time and was not.
 
     `reference` is the raw folder of the repeated run, `release` the version of the lab kernel.
@@ -120,10 +122,15 @@ def check_label(
         folders = str(reference), str(place / "raw")
         shares = contained_as(dict[str, float], shared_packets, *folders, captures)
     except TcplabError as error:
-        case.flag(FlagKind.REAL_TIME, f"Run {run.name}: whether it was cannot be checked. {error}")
-        return
-    for sentence in (*sentences, *_likeness(handed_in, records, shares)):
-        case.flag(FlagKind.NOT_REAL_TIME, f"Run {run.name}: {sentence}.")
+        problem = f"Run {run.name}: whether it was cannot be checked. {error}"
+        return case.flagged(Flag(FlagKind.REAL_TIME, problem))
+    sentences += _likeness(handed_in, records, shares)
+    return case.flagged(*_flags(FlagKind.NOT_REAL_TIME, run, sentences))
+
+
+def _flags(kind: FlagKind, run: LabRun, sentences: Iterable[str]) -> Iterator[Flag]:
+    """Yield a flag of a run for each sentence, which is without its full stop."""
+    return (Flag(kind, f"Run {run.name}: {sentence}.") for sentence in sentences)
 
 
 def digests_of(records: Sequence[Record]) -> dict[str, str]:
@@ -241,32 +248,34 @@ _SHOWN = 3
 _VERSIONS = ("tcplab", "code", "kernel release", "kernel", "image", *TOOLS)
 
 
-def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) -> bool:
-    """Settle what digests alone can; return whether packets have to be compared.
+def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) -> Case:
+    """Settle what digests alone can; `has_doubtful_packets` says whether that is enough."""
+    handed_in = case.inspected.runs.get(run.name)
+    values = {run.name: [record["values"] for record in records]}
+    case = replace(case, repeated={**case.repeated, **values}, runs={**case.runs, **values})
+    if handed_in is None:
+        missing = f"The run {run.name} was not handed in; the answers are marked by the"
+        return case.flagged(Flag(FlagKind.NO_RUN, f"{missing} repeated run."))
+    if handed_in.misfits:
+        more = ", ..." if len(handed_in.misfits) > _SHOWN else ""
+        listed = f"not what its manifest says: {', '.join(handed_in.misfits[:_SHOWN])}{more}"
+        case = case.flagged(*_flags(FlagKind.MANIFEST, run, [listed]))
+    digests = digests_of(records).items()
+    native = handed_in.testbed == "native"
+    authentic = not native and all(handed_in.files.get(name) == digest for name, digest in digests)
+    case = replace(case, authentic={**case.authentic, run.name: authentic})
+    if native:
+        return _native(case, run, handed_in, course)
+    sentences = [] if authentic else other_settings(run, case.own_variant, handed_in, case.own)
+    return case.flagged(*_flags(FlagKind.OTHER_SETTINGS, run, sentences))
+
+
+def has_doubtful_packets(case: Case, run: LabRun) -> bool:
+    """Return whether packets have to be compared.
 
     Those of a run in real time always have to: it could be one in virtual time under another label.
     """
-    handed_in = case.inspected.runs.get(run.name)
-    case.repeated[run.name] = case.runs[run.name] = [record["values"] for record in records]
-    if handed_in is None:
-        missing = f"The run {run.name} was not handed in"
-        case.flag(FlagKind.NO_RUN, f"{missing}; the answers are marked by the repeated run.")
-        return False
-    if handed_in.misfits:
-        more = ", ..." if len(handed_in.misfits) > _SHOWN else ""
-        listed = ", ".join(handed_in.misfits[:_SHOWN]) + more
-        case.flag(FlagKind.MANIFEST, f"Run {run.name}: not what its manifest says: {listed}.")
-    if handed_in.testbed == "native":
-        _native(case, run, handed_in, course)
-        return True
-    digests = digests_of(records)
-    case.authentic[run.name] = all(
-        handed_in.files.get(name) == digest for name, digest in digests.items()
-    )
-    if not case.authentic[run.name]:
-        for sentence in other_settings(run, case.own_variant, handed_in, case.own):
-            case.flag(FlagKind.OTHER_SETTINGS, f"Run {run.name}: {sentence}.")
-    return not case.authentic[run.name]
+    return run.name in case.inspected.runs and not case.authentic[run.name]
 
 
 def other_settings(
@@ -301,12 +310,12 @@ def version_sentence(handed_in: HandedInRun, versions: Mapping[str, str]) -> str
 
 def settle(
     case: Case, run: LabRun, reference: Path, records: Sequence[Record], versions: Mapping[str, str]
-) -> None:
+) -> Case:
     """Say where captures begin to differ, and mark by what was handed in."""
     handed_in = case.inspected.runs[run.name]
     if handed_in.testbed == "native":
-        check_label(case, run, records, reference / "raw", versions.get("kernel release", ""))
-        return
+        release = versions.get("kernel release", "")
+        return check_label(case, run, records, reference / "raw", release)
     digests = digests_of(records)
     names = [name for name in digests if name.endswith(".pcap")]
     other_files = [
@@ -314,76 +323,70 @@ def settle(
         for name, digest in digests.items()
         if not name.endswith(".pcap") and handed_in.files.get(name) != digest
     ]
-    place = case.folder / handed_in.place / "raw"
+    raw, place = str(reference / "raw"), str(case.folder / handed_in.place / "raw")
     try:
-        raw = str(reference / "raw")
-        differing = contained_as(list[Difference], differences, raw, str(place), names)
+        differing = contained_as(list[Difference], differences, raw, place, names)
     except TcplabError as error:
-        case.flag(FlagKind.CAPTURES, f"Run {run.name}: the captures could not be compared. {error}")
-        return
-    case.compared[run.name] = differing
+        problem = f"Run {run.name}: the captures could not be compared. {error}"
+        return case.flagged(Flag(FlagKind.CAPTURES, problem))
     only_cut = bool(differing) and all(each.cut for each in differing) and not other_files
     kind = FlagKind.CUT_SHORT if only_cut else FlagKind.CAPTURES if differing else FlagKind.FILES
     sentences = [difference.sentence for difference in differing[:_SHOWN]] or [
         f"{other_files[0]} is another file than the run gives"
     ]
     versions_say = version_sentence(handed_in, versions)
-    case.flag(kind, f"Run {run.name}: {'; '.join(sentences)}. {versions_say}")
-    if not only_cut:
-        _measure(case, run, handed_in)
+    case = case.flagged(Flag(kind, f"Run {run.name}: {'; '.join(sentences)}. {versions_say}"))
+    return case if only_cut else _measure(case, run, handed_in)
 
 
-def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> None:
+def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> Case:
+    """Mark by the captures that were handed in, if they can be analysed."""
     try:
         place = str(case.folder / handed_in.place)
         values = contained_as(dict[str, Values], values_of, place)
     except TcplabError as error:
-        problem = f"it cannot be analysed ({error}); marked by the repeated run."
-        case.flag(FlagKind.UNREADABLE, f"Run {run.name}: {problem}")
-        return
-    if any(values.values()):
-        case.runs[run.name] = list(values.values())
-        marked = "the answers are marked by the captures that were handed in."
-        case.notes.append(f"Run {run.name}: {marked}")
+        problem = f"it cannot be analysed ({error}); marked by the repeated run"
+        return case.flagged(*_flags(FlagKind.UNREADABLE, run, [problem]))
+    if not any(values.values()):
+        return case
+    marked = "the answers are marked by the captures that were handed in."
+    case = replace(case, runs={**case.runs, run.name: list(values.values())})
+    return case.noted(f"Run {run.name}: {marked}")
 
 
-def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> None:
+def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> Case:
     """Judge a run in real time by its own witnesses, since it cannot be repeated."""
-    case.authentic[run.name] = False
     made = f"Run {run.name} was made in real time"
-    case.notes.append(f"{made}, so it cannot be repeated packet by packet.")
+    case = case.noted(f"{made}, so it cannot be repeated packet by packet.")
     if not course.native:
-        case.flag(FlagKind.REAL_TIME, f"{made}, which this course does not accept unseen.")
-    for sentence in other_settings(run, case.own_variant, handed_in, case.own):
-        case.flag(FlagKind.OTHER_SETTINGS, f"Run {run.name}: {sentence}.")
-    _measure(case, run, handed_in)
-    by_condition = {
-        name: measured for values in case.runs[run.name] for name, measured in values.items()
-    }
-    for sentence in inconsistencies(by_condition):
-        case.flag(FlagKind.WITNESSES, f"Run {run.name}, {sentence}.")
+        unseen = f"{made}, which this course does not accept unseen."
+        case = case.flagged(Flag(FlagKind.REAL_TIME, unseen))
+    sentences = other_settings(run, case.own_variant, handed_in, case.own)
+    case = case.flagged(*_flags(FlagKind.OTHER_SETTINGS, run, sentences))
+    case = _measure(case, run, handed_in)
+    measured = {name: each for values in case.runs[run.name] for name, each in values.items()}
+    contradicted = (f"Run {run.name}, {sentence}." for sentence in inconsistencies(measured))
+    return case.flagged(*(Flag(FlagKind.WITNESSES, text) for text in contradicted))
 
 
 _TYPING = Allowance(120.0, 6 << 30)
 """Of all sessions of a student: a command that never ends, such as ping, is stopped here."""
 
 
-def repeat_typed(case: Case, lab: LabSpec) -> None:
+def repeat_typed(case: Case, lab: LabSpec) -> Case:
     """Repeat the commands that were typed into hosts; flag a record that prints other things."""
     if not (case.folder / TYPED).is_file():
-        return
+        return case
+    assignment = Assignment(case.folder, lab, case.own_variant)
+
+    def unheard(_phase: str, _elapsed: float) -> None:
+        """Let the process end its guest by itself."""
+
+    limits: dict[str, Any] = {"allowance": _TYPING, "tell": unheard}
     try:
-        assignment = Assignment(case.folder, lab, case.own_variant)
-        found = contained_as(
-            list[str], typed_differences, assignment, allowance=_TYPING, tell=_unheard
-        )
+        problems = contained_as(list[str], typed_differences, assignment, **limits)
     except TcplabError as error:
-        found = [f"{TYPED} could not be repeated: {error}"]
-    for sentence in found:
-        case.flag(FlagKind.TYPED, sentence)
-    if not found:
-        case.notes.append(f"The commands of {TYPED} print the same when they are repeated.")
-
-
-def _unheard(_phase: str, _elapsed: float) -> None:
-    """Let the process end its guest by itself."""
+        problems = [f"{TYPED} could not be repeated: {error}"]
+    if not problems:
+        return case.noted(f"The commands of {TYPED} print the same when they are repeated.")
+    return case.flagged(*(Flag(FlagKind.TYPED, sentence) for sentence in problems))

@@ -21,32 +21,16 @@ from pathlib import Path
 from typing import Any
 
 from labs.definition.assignment import Dates, Late, as_text, rubric_items
+from labs.definition.catalogue import FOLDER
 from labs.definition.spec import LabSpec
-from labs.grading.case import AnswerMark, Case, FlagKind, Verdict
-from labs.grading.moodle import Worksheet, read_worksheet
-from labs.grading.opening import Stage, failure_domain
+from labs.grading.case import AnswerMark, Case, Flag, FlagKind, Verdict
+from labs.grading.moodle import Worksheet
 from topologies.data import from_data
 from topologies.errors import UsageError
 
 OVERRIDES = "overrides.toml"
 REST = "rest"
 """In the place of a question: all that have no line and no points yet."""
-_NO_OVERRIDES = """\
-# Points by hand. This file is read at each grading and never written again; reading.html makes
-# lines for it.
-#
-# [[override]]
-# student = "ann"
-# question = "why"
-# points = 3.5
-# comment = "Shown to the student."
-# hand_in = "..."          # the digest of the hand-in that was read; without it any counts
-# items = [1, 3]           # items of the rubric that were given, for the student's page
-# by = "kim"               # who read it
-#
-# A hand-in that could not be graded is marked here too, question by question; "rest" stands for all
-# others together. Of a graded one "rest" stands for what a person is still to read.
-"""
 
 
 @dataclass(frozen=True)
@@ -79,7 +63,7 @@ class Overrides:
 
 def read_overrides(folder: Path, lab: LabSpec) -> Overrides:
     """Return the file in the folder of grades, made if there is none. Raises UsageError."""
-    content = _read_toml(folder / OVERRIDES, _NO_OVERRIDES)
+    content = _read_toml(folder / OVERRIDES)
     if "accept" in content:
         raise UsageError(
             f"{folder / OVERRIDES} has [[accept]], which names no hand-in and is read no more.",
@@ -104,36 +88,37 @@ def _check(line: Override, lab: LabSpec, file: Path) -> None:
     raise UsageError(f"{file}: {problem}", "Correct that line and grade again.")
 
 
-def _read_toml(file: Path, beginning: str) -> dict[str, Any]:
-    """Return a file of decisions; write `beginning` if it is missing. Raises UsageError."""
+def _read_toml(file: Path) -> dict[str, Any]:
+    """Return a file of decisions; begin one if it is missing. Raises UsageError."""
     if not file.exists():
-        file.write_text(beginning)
+        file.write_text((FOLDER / "templates" / file.name).read_text("utf-8"))
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(
-            f"{file} cannot be read: {error}.", "Correct that line and grade again."
-        ) from None
+        remedy = "Correct that line and grade again."
+        raise UsageError(f"{file} cannot be read: {error}.", remedy) from None
 
 
-def apply_overrides(case: Case, lab: LabSpec, overrides: Overrides) -> None:
+def apply_overrides(case: Case, lab: LabSpec, overrides: Overrides) -> Case:
     """Give the points that people gave, also to a hand-in that could not be graded.
 
     Then questions without a line wait, unless REST has one.
     """
-    lines = overrides.lines_for(case)
+    lines, marks = overrides.lines_for(case), list(case.marks)
     if case.refused:
         unread = AnswerMark("", "", "", None, Verdict.READ, "It is marked by a person.")
-        questions = lab.questions if lines else ()
-        case.marks = [replace(unread, question=question.id) for question in questions]
-    case.marks = [
-        _given(mark, lines[mark.question]) if mark.question in lines else mark
-        for mark in case.marks
+        marks = [replace(unread, question=each.id) for each in lab.questions if lines]
+    marks = [
+        _given(mark, lines[mark.question]) if mark.question in lines else mark for mark in marks
     ]
-    if REST in lines and case.open:
-        waiting = {mark.question for mark in case.open}
-        case.marks = [mark for mark in case.marks if mark.points is not None]
-        case.marks.append(_rest(lab, waiting, lines[REST]))
+    waiting = {mark.question for mark in marks if mark.points is None}
+    if REST in lines and waiting:
+        # The line has the points of all these questions together.
+        most = float(sum(lab.question(name).points for name in waiting))
+        rest = replace(lines[REST], points=min(most, lines[REST].points))
+        marks = [mark for mark in marks if mark.points is not None]
+        marks.append(_given(AnswerMark(REST, "", "", None, Verdict.READ), rest))
+    return replace(case, marks=tuple(marks))
 
 
 def _given(mark: AnswerMark, line: Override) -> AnswerMark:
@@ -141,29 +126,7 @@ def _given(mark: AnswerMark, line: Override) -> AnswerMark:
     return replace(given, verdict=Verdict.BY_HAND, note=line.comment)
 
 
-def _rest(lab: LabSpec, questions: set[str], line: Override) -> AnswerMark:
-    """Return the mark for all these questions, of which a line has the points together."""
-    most = float(sum(lab.question(name).points for name in questions))
-    unread = AnswerMark(REST, "", "", None, Verdict.READ)
-    return _given(unread, replace(line, points=min(most, line.points)))
-
-
 ACCEPTED = "accepted.toml"
-_NO_ACCEPTANCES = """\
-# Hand-ins that you have looked at and accept. This file is read at each grading and never written
-# again; reading.html makes lines for it.
-#
-# [[accept]]
-# student = "ben"
-# hand_in = "..."          # the digest of the hand-in: what ben uploads later is another
-# flags = ["real time"]    # what you have seen: any other flag waits for a look of its own
-# comment = "Shown to the student."
-#
-# [[reject]]               # zero points, as for another's work
-# student = "kim"
-# hand_in = "..."
-# comment = "Shown to the student."
-"""
 _ANOTHER = "An earlier hand-in was accepted. This is another, and was not looked at yet."
 
 
@@ -194,40 +157,36 @@ class Acceptances:
 
 def read_acceptances(folder: Path) -> Acceptances:
     """Return the file in the folder of grades, made if there is none. Raises UsageError."""
-    acceptances: Acceptances = from_data(
-        Acceptances, _read_toml(folder / ACCEPTED, _NO_ACCEPTANCES), ACCEPTED
-    )
+    acceptances: Acceptances = from_data(Acceptances, _read_toml(folder / ACCEPTED), ACCEPTED)
     return acceptances
 
 
-def apply_acceptances(case: Case, acceptances: Acceptances) -> None:
+def apply_acceptances(case: Case, acceptances: Acceptances) -> Case:
     """Take the flags that were accepted off this hand-in; say if another one was accepted.
 
     A rejected hand-in has zero points, whatever its flags.
     """
     for rejection in acceptances.reject:
         if case.is_of(rejection.student) and case.digest and rejection.hand_in == case.digest:
-            _reject(case, rejection)
-            return
+            return _reject(case, rejection)
     lines = [line for line in acceptances.accept if case.is_of(line.student)]
+    others = all(line.hand_in != case.digest for line in lines)
     for line in lines:
-        if case.digest and line.hand_in == case.digest:
-            seen = [flag for flag in case.flags if flag.kind in line.flags]
-            case.accepted += seen
-            case.flags = [flag for flag in case.flags if flag not in seen]
-            if seen:
-                case.notes.append(f"Looked at and accepted. {line.comment}".strip())
-    if case.flags and lines and all(line.hand_in != case.digest for line in lines):
-        case.flag(FlagKind.NEW_HAND_IN, _ANOTHER)
+        seen = [flag for flag in case.flags if flag.kind in line.flags]
+        if seen and case.digest and line.hand_in == case.digest:
+            left = tuple(flag for flag in case.flags if flag not in seen)
+            case = replace(case, flags=left, accepted=(*case.accepted, *seen))
+            case = case.noted(f"Looked at and accepted. {line.comment}".strip())
+    if case.flags and lines and others:
+        return case.flagged(Flag(FlagKind.NEW_HAND_IN, _ANOTHER))
+    return case
 
 
-def _reject(case: Case, rejection: Rejection) -> None:
-    case.accepted, case.flags = [*case.accepted, *case.flags], []
-    case.marks = [
-        replace(mark, points=0.0, verdict=Verdict.BY_HAND, note=rejection.comment)
-        for mark in case.marks
-    ]
-    case.notes.append(f"This hand-in was rejected. {rejection.comment}".strip())
+def _reject(case: Case, rejection: Rejection) -> Case:
+    by_hand, note = Verdict.BY_HAND, rejection.comment
+    marks = tuple(replace(mark, points=0.0, verdict=by_hand, note=note) for mark in case.marks)
+    case = replace(case, accepted=(*case.accepted, *case.flags), flags=(), marks=marks)
+    return case.noted(f"This hand-in was rejected. {rejection.comment}".strip())
 
 
 _MONTHS = (
@@ -267,19 +226,16 @@ def moodle_time(text: str) -> datetime | None:
         return None
 
 
-def apply_dates(
-    cases: Sequence[Case], dates: Dates, worksheet: Path | None, in_folder: bool
-) -> list[str]:
-    """Give each case its lateness, and hide its key; return sentences for the instructor."""
-    sheet = read_worksheet(worksheet) if worksheet else None
-    hidden = dates.key_after is not None and datetime.now() < dates.key_after
-    for case in cases:
-        if dates.key_after and hidden:
-            case.key_after = as_text(dates.key_after)
-        if dates.deadline:
-            with failure_domain(case, Stage.DECIDE):
-                case.late = _late(case, dates, sheet, in_folder)
-    return list(_notices(cases)) if dates.deadline else []
+def hide_key(case: Case, dates: Dates) -> Case:
+    """Hide the key of a case until it may be shown."""
+    if dates.key_after and datetime.now() < dates.key_after:
+        return replace(case, key_after=as_text(dates.key_after))
+    return case
+
+
+def apply_dates(case: Case, dates: Dates, sheet: Worksheet | None, in_folder: bool) -> Case:
+    """Give a case its lateness."""
+    return replace(case, late=_late(case, dates, sheet, in_folder)) if dates.deadline else case
 
 
 def _late(case: Case, dates: Dates, sheet: Worksheet | None, in_folder: bool) -> Late | None:
@@ -299,7 +255,8 @@ def _late(case: Case, dates: Dates, sheet: Worksheet | None, in_folder: bool) ->
     return dates.late(local, "by the file's time", said)
 
 
-def _notices(cases: Sequence[Case]) -> Iterator[str]:
+def date_notices(cases: Sequence[Case]) -> Iterator[str]:
+    """Yield sentences for the instructor about hand-ins whose lateness is not known."""
     unknown = [case.student for case in cases if case.late is None]
     if unknown:
         remedy = "name Moodle's worksheet, or write `submitted` under [[dates.exception]]"

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from analysis.records.json_reader import typed
 from labs.definition.spec import LabSpec
-from labs.grading.case import AnswerMark, Case, ExportedPoints, FlagKind, State
+from labs.grading.case import AnswerMark, Case, ExportedPoints, Flag, FlagKind, State
 from labs.grading.tables import FilledTable, ForeignTable, Person, read_foreign_table, table
 from topologies.errors import UsageError
 
@@ -173,13 +173,14 @@ def read_submitters(file: Path) -> tuple[str, ...]:
     return emails
 
 
-def check_submitter(case: Case, people: Sequence[Person], emails: Sequence[str]) -> None:
+def check_submitter(case: Case, people: Sequence[Person], emails: Sequence[str]) -> Case:
     """Flag a hand-in that is of none of those who submitted it."""
     submitted = any(_is_of(case, people, email.casefold()) for email in emails)
-    if not case.refused and not submitted:
-        submitters = ", ".join(emails)
-        text = f"It was submitted by {submitters} and is of {case.student}."
-        case.flag(FlagKind.WHOSE, text, submitters)
+    if case.refused or submitted:
+        return case
+    submitters = ", ".join(emails)
+    text = f"It was submitted by {submitters} and is of {case.student}."
+    return case.flagged(Flag(FlagKind.WHOSE, text, submitters))
 
 
 def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:

@@ -23,8 +23,8 @@ from labs.grading import log, moodle, pages
 from labs.grading.case import Case, Flag, exported_points
 from labs.grading.intake_report import INTAKE
 from labs.grading.log import LogEntry, keep_former
-from labs.grading.opening import Stage, at_once, failure_domain
-from labs.grading.pages import GradedClass, draw_pseudonyms, leaderboard_page
+from labs.grading.opening import Stage, at_once, attempt
+from labs.grading.pages import GradedClass, leaderboard_page, with_pseudonyms
 from labs.grading.tables import FilledTable, table
 from labs.measuring.contained import contained_as
 from labs.student.hand_in import safe_name
@@ -41,11 +41,18 @@ class CaseFiles:
     report: dict[str, Any]
 
 
-def files_of(lab: LabSpec, case: Case) -> CaseFiles:
-    """Return the files of a hand-in. One that cannot be rendered is refused, and they say so."""
-    unmeasured = replace(case, runs={}, repeated={})
-    with failure_domain(case, Stage.RENDER):
-        return contained_as(CaseFiles, rendered, lab, unmeasured)
+def files_of(lab: LabSpec, case: Case) -> tuple[Case, CaseFiles]:
+    """Return a hand-in with its files. One that cannot be rendered is refused, and they say so."""
+    files: list[CaseFiles] = []
+
+    def render(case: Case) -> Case:
+        unmeasured = replace(case, runs={}, repeated={})
+        files.append(contained_as(CaseFiles, rendered, lab, unmeasured))
+        return case
+
+    case = attempt(Stage.RENDER, case, render)
+    if files:
+        return case, files[0]
     bare = Case(
         case.hand_in,
         case.folder,
@@ -55,7 +62,7 @@ def files_of(lab: LabSpec, case: Case) -> CaseFiles:
         digest=case.digest,
         refused=case.refused,
     )
-    return rendered(lab, bare)
+    return case, rendered(lab, bare)
 
 
 def rendered(lab: LabSpec, case: Case) -> CaseFiles:
@@ -134,9 +141,10 @@ def write(
     before the former export is written over. Returns further sentences for the instructor.
     """
     # Pages first: the tables name each hand-in that could not be rendered.
-    draw_pseudonyms(graded_class.course, graded_class.lab, graded_class.cases)
-    files = at_once(lambda case: (case, files_of(graded_class.lab, case)), graded_class.cases)
-    rendered = dict(files)
+    lab, course = graded_class.lab, graded_class.course
+    named = with_pseudonyms(course, lab, graded_class.cases)
+    rendered = dict(at_once(lambda case: files_of(lab, case), named))
+    graded_class = replace(graded_class, cases=[*rendered])
     tables = _tables(graded_class, given)
     log.add_decisions(out, graded_class.overrides, graded_class.acceptances)
     for sentence in keep_former(out, graded_class.cases, _exports(graded_class, tables, rendered)):

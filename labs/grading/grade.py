@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from experiments.run.session import lab_facts, ready_lab
-from experiments.sweep.point import Point, Record
+from experiments.sweep.point import Point
 from experiments.sweep.progress import watching
 from experiments.sweep.run import PointRunner, runner_for
 from experiments.sweep.store import results
@@ -17,30 +18,35 @@ from labs.definition.answers import examples_of
 from labs.definition.assignment import Course, Variant, nominal_variant
 from labs.definition.key import Key
 from labs.definition.runs import combination_of, example_module
-from labs.definition.scripts import tried
+from labs.definition.scripts import ScriptTrial, tried
 from labs.definition.spec import LabRun, LabSpec
 from labs.grading import files, shared_work
-from labs.grading.case import Case
+from labs.grading.case import Case, Flag
 from labs.grading.class_grading import ClassGrading, Marked, fits, has_real_time, key_of, mark
-from labs.grading.comparison import compare, repeat_typed, settle
+from labs.grading.comparison import compare, has_doubtful_packets, repeat_typed, settle
 from labs.grading.decisions import (
+    Acceptances,
+    Overrides,
     apply_acceptances,
     apply_dates,
     apply_overrides,
+    date_notices,
+    hide_key,
     read_acceptances,
     read_overrides,
 )
 from labs.grading.exports import check_submitter
 from labs.grading.files import CourseFiles
 from labs.grading.inspection import TOOLS
-from labs.grading.intake import receive
+from labs.grading.intake import HandIn, receive
 from labs.grading.intake_report import counting_hand_ins, report_on
 from labs.grading.marking import tolerances
-from labs.grading.opening import Stage, at_once, failure_domain, opened_cases, require_course
+from labs.grading.moodle import read_worksheet
+from labs.grading.opening import Stage, at_once, attempt, opened_cases, require_course
 from labs.grading.pages import GradedClass
 from labs.grading.tables import Person
 from labs.measuring.contained import contained_as
-from labs.measuring.references import HiddenResults, References, place_of
+from labs.measuring.references import HiddenResults, HiddenRuns, References, place_of
 from testbed.host.job_archive import code_digest
 from testbed.host.scratch import scratch
 from testbed.lab.packetdrill import packetdrill
@@ -51,7 +57,6 @@ _WALL_SECONDS = 120.0
 """Of one run; a module that spins stops virtual time, and only this ends it."""
 RunPoints = dict[LabRun, list[Point]]
 Plan = TypeVar("Plan")
-CasePoints = Mapping[Case, RunPoints]
 
 
 @dataclass(frozen=True)
@@ -91,25 +96,16 @@ def grade_all(request: ClassRequest) -> Path:
         module = example_module(Path(modules))
         references = References(_runner(request, module), memory, watch)
         grading = ClassGrading(lab, request.course, request.people, references, work, module)
-        counting = counting_hand_ins(list(opened_cases(intake.hand_ins, grading)))
-        cases = counting.cases
-        require_course(cases, request.course)
-        grade_cases(cases, grading)
-        for case in cases:
-            with failure_domain(case, Stage.DECIDE):
-                if request.submitters:
-                    check_submitter(case, request.people, request.submitters)
-                apply_overrides(case, lab, overrides)
-                apply_acceptances(case, acceptances)
-        dates, worksheet = request.course.dates_of(lab.name), request.given.worksheet
-        for notice in apply_dates(cases, dates, worksheet, request.submissions.is_dir()):
-            watch.note(notice)
-        report = report_on(intake, counting)
+        received = counting_hand_ins(list(opened_cases(intake.hand_ins, grading)))
+        require_course(received.cases, request.course)
+        checked = check_cases(received.cases, grading)
+        marked = mark_cases(checked, grading)
+        decided = decide_cases(marked, request, overrides, acceptances, watch.note)
+        report = report_on(intake, replace(received, cases=decided))
         people = () if request.submitters else request.people  # Gradescope sends one hand-in
-        graded_class = GradedClass(
-            lab, request.course, people, cases, overrides, acceptances, report
-        )
-        notices = files.write(out, graded_class, request.given, watch.note)
+        whole = lab, request.course, people, decided, overrides, acceptances, report
+        graded = GradedClass(*whole)
+        notices = files.write(out, graded, request.given, watch.note)
         for notice in [*notices, *report.terminal_lines()]:
             watch.note(notice)
     return out
@@ -126,91 +122,108 @@ def _runner(request: ClassRequest, module: Path) -> PointRunner:
     return replace(runner_for(ready, specs, request.workers), wall_seconds=_WALL_SECONDS)
 
 
-def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
-    """Repeat the runs, compare, mark, and flag what hand-ins have in common."""
+def check_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
+    """Repeat the runs, compare them with those that were handed in, and try programs and scripts.
+
+    Hand-ins in real time need further points, whose spread makes their bands.
+    """
     nominal, module = nominal_variant(grading.lab), grading.module
-
-    def spread_points(case: Case, variant: Variant) -> RunPoints:
-        """Return further points of a hand-in in real time, whose spread makes its bands."""
-        real_time = has_real_time(case)
-        return grading.spread_points(variant, case.own.module) if real_time else {}
-
-    points = dict(_planned(cases, lambda case, variant: grading.points(variant, case.own)))
-    planned = _planned(cases, lambda case, _: grading.programs(case.own))
-    programs = [(case, *own) for case, own in planned if own]
-    spreads = dict(_planned(cases, spread_points))
+    cases, points = _planned(cases, lambda case: grading.points(case.own_variant, case.own))
+    cases, programs = _planned(cases, lambda case: grading.programs(case.own))
+    cases, spreads = _planned(
+        cases,
+        lambda case: (
+            grading.spread_points(case.own_variant, case.own.module) if has_real_time(case) else {}
+        ),
+    )
     by_run = [*points.values(), *spreads.values(), grading.spread_points(nominal, module)]
     grading.references.ask(
         [point for runs in by_run for run_points in runs.values() for point in run_points]
         + grading.hidden.points()
-        + [point for _, _, own_points in programs for point in own_points]
+        + [point for own in programs.values() if own for point in own.points()]
     )
-    for case, runs, _ in programs:
-        with failure_domain(case, Stage.REPEAT):
-            case.tested = runs.tested()
-    _compare(cases, points, grading)
-    keys = [key_of(grading.lab, values, nominal) for values in grading.spread(nominal, module)]
-    tolerance = tolerances(grading.lab, [key for key in keys if key])
-    _try_scripts(_open(cases), grading)
-    for case in _open(cases):
-        with failure_domain(case, Stage.REPEAT):
-            repeat_typed(case, grading.lab)
-    hidden = grading.hidden.results()
-    marked = dict(
-        at_once(lambda case: (case, _mark(case, grading, tolerance, hidden)), _open(cases))
-    )
-    _find_shared_work(marked, grading.lab, tolerance)
+    cases = _each(Stage.REPEAT, cases, _with_tested, programs)
+    cases = _try_scripts(_compare(cases, points, grading), grading)
+    return _each(Stage.REPEAT, cases, repeat_typed, grading.lab)
 
 
-def _open(cases: Sequence[Case]) -> list[Case]:
-    """Return the hand-ins that can still be graded."""
-    return [case for case in cases if not case.refused and case.variant]
+def _is_open(case: Case) -> bool:
+    """Return whether a hand-in can still be graded."""
+    return not case.refused and case.variant is not None
+
+
+def _each(
+    stage: Stage, cases: Sequence[Case], step: Callable[..., Case], *arguments: Any
+) -> list[Case]:
+    """Take the step with each hand-in that can still be graded."""
+    return [attempt(stage, case, step, *arguments) if _is_open(case) else case for case in cases]
 
 
 def _planned(
-    cases: Sequence[Case], plan: Callable[[Case, Variant], Plan]
-) -> Iterator[tuple[Case, Plan]]:
-    for case in _open(cases):
-        with failure_domain(case, Stage.PLAN):
-            yield case, plan(case, case.own_variant)
+    cases: Sequence[Case], plan: Callable[[Case], Plan]
+) -> tuple[list[Case], dict[HandIn, Plan]]:
+    """Return the cases, refused if there is no plan for them, and the plan of each other."""
+    plans: dict[HandIn, Plan] = {}
+
+    def planned(case: Case) -> Case:
+        plans[case.hand_in] = plan(case)
+        return case
+
+    return _each(Stage.PLAN, cases, planned), plans
 
 
-def _compare(cases: Sequence[Case], points: CasePoints, grading: ClassGrading) -> None:
+def _with_tested(case: Case, programs: Mapping[HandIn, HiddenRuns | None]) -> Case:
+    runs = programs.get(case.hand_in)
+    return replace(case, tested=runs.tested()) if runs else case
+
+
+def _compare(
+    cases: Sequence[Case], points: Mapping[HandIn, RunPoints], grading: ClassGrading
+) -> list[Case]:
     """Settle by digests what can be, and repeat the rest with its captures kept."""
-    doubtful = [
-        (case, run, records)
-        for case in cases
-        if case in points
-        for run, records in _doubtful(case, points[case], grading)
-        if not case.refused
-    ]
-    kept = grading.work / "kept"
-    doubtful_points = (point for case, run, _ in doubtful for point in points[case][run])
-    lost = grading.references.keep(doubtful_points, kept)
-    versions = _own_versions(grading.references.way.lab)
-    for case, run, records in doubtful:
-        with failure_domain(case, Stage.COMPARE):
-            if problem := next((lost[p.key] for p in points[case][run] if p.key in lost), ""):
-                raise TcplabError(f"The run {run.name} could not be repeated: {problem}")
-            reference = kept / place_of(points[case][run][0].combination.data)
-            settle(case, run, reference, records, versions)
+    references, kept = grading.references, grading.work / "kept"
+    compared = [_compared(case, points.get(case.hand_in, {}), grading) for case in cases]
+    doubtful = {
+        case.hand_in: [run for run in points[case.hand_in] if has_doubtful_packets(case, run)]
+        for case in compared
+        if case.hand_in in points and not case.refused
+    }
+    again = (point for of, runs in doubtful.items() for run in runs for point in points[of][run])
+    lost = references.keep(again, kept)
+    versions = _own_versions(references.way.lab)
+
+    def settled(case: Case, run: LabRun) -> Case:
+        run_points = points[case.hand_in][run]
+        if problem := next((lost[p.key] for p in run_points if p.key in lost), ""):
+            raise TcplabError(f"The run {run.name} could not be repeated: {problem}")
+        reference = kept / place_of(run_points[0].combination.data)
+        records = [references.records[point.key] for point in run_points]
+        return settle(case, run, reference, records, versions)
+
+    def settled_runs(case: Case) -> Case:
+        for run in doubtful.get(case.hand_in, ()):
+            case = attempt(Stage.COMPARE, case, settled, run)
+        return case
+
+    return [settled_runs(case) for case in compared]
 
 
-def _doubtful(
-    case: Case, points: Mapping[LabRun, list[Point]], grading: ClassGrading
-) -> list[tuple[LabRun, list[Record]]]:
-    """The runs whose captures have to be compared packet by packet, with their repetitions."""
-    doubtful = []
-    with failure_domain(case, Stage.REPEAT):
-        for run, run_points in points.items():
-            records = [grading.references.records[point.key] for point in run_points]
-            for record in records:
-                if record["status"] == "failed":
-                    problem = f"The run {run.name} could not be repeated: {record['problem']}"
-                    raise TcplabError(problem)
-            if compare(case, run, records, grading.course):
-                doubtful.append((run, records))
-    return doubtful
+def _compared(case: Case, points: RunPoints, grading: ClassGrading) -> Case:
+    """Compare the files of each run by their digests, up to a run that failed."""
+
+    def run_compared(case: Case, run: LabRun) -> Case:
+        records = [grading.references.records[point.key] for point in points[run]]
+        for record in records:
+            if record["status"] == "failed":
+                problem = f"The run {run.name} could not be repeated: {record['problem']}"
+                raise TcplabError(problem)
+        return compare(case, run, records, grading.course)
+
+    refused = case.refused
+    for run in points:
+        if case.refused == refused:
+            case = attempt(Stage.REPEAT, case, run_compared, run)
+    return case
 
 
 def _own_versions(lab: Lab) -> dict[str, str]:
@@ -225,63 +238,96 @@ def _own_versions(lab: Lab) -> dict[str, str]:
     }
 
 
-def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> None:
+def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
     """Run what was handed in as scripts, as many guests at once as this machine has room for."""
-    lab = grading.lab
-    handed_in = [
-        (case, lab.question(name), case.scripts[name]) for case in cases for name in case.scripts
+    scripts = [
+        (case.hand_in, grading.lab.question(name), script)
+        for case in cases
+        for name, script in (case.scripts.items() if _is_open(case) else ())
     ]
-    if not handed_in:
-        return
+    if not scripts:
+        return list(cases)
+    writers = {hand_in for hand_in, _, _ in scripts}
     try:
         program = packetdrill()
     except TcplabError as error:
-        for case, _, _ in handed_in:
-            case.notes.append(f"Its scripts were not run: {error}")
-        return
-    asked_for = [(question, script) for _, question, script in handed_in]
-    trials = tried(asked_for, grading.references.way.lab, program)
-    for (case, question, _), trial in zip(handed_in, trials, strict=True):
-        case.trials[question.id] = trial
+        note = f"Its scripts were not run: {error}"
+        return [case.noted(note) if case.hand_in in writers else case for case in cases]
+    asked_for = [(question, script) for _, question, script in scripts]
+    trials: dict[HandIn, dict[str, ScriptTrial]] = defaultdict(dict)
+    tries = tried(asked_for, grading.references.way.lab, program)
+    for (hand_in, question, _), trial in zip(scripts, tries, strict=True):
+        trials[hand_in][question.id] = trial
+    return [replace(case, trials={**case.trials, **trials[case.hand_in]}) for case in cases]
+
+
+def mark_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
+    """Mark the answers, and flag what hand-ins have in common."""
+    lab, nominal = grading.lab, nominal_variant(grading.lab)
+    keys = [key_of(lab, values, nominal) for values in grading.spread(nominal, grading.module)]
+    tolerance = tolerances(lab, [key for key in keys if key])
+    hidden = grading.hidden.results()
+
+    def marked(case: Case) -> Case:
+        arguments = (grading, tolerance, hidden)
+        return attempt(Stage.MARK, case, _mark, *arguments) if _is_open(case) else case
+
+    return _with_shared_work(list(at_once(marked, cases)), lab, tolerance)
 
 
 def _mark(
-    case: Case,
-    grading: ClassGrading,
-    tolerance: Mapping[str, float],
-    hidden: HiddenResults,
-) -> Marked | None:
-    with failure_domain(case, Stage.MARK):
-        real_time = has_real_time(case)
-        spread = grading.spread(case.own_variant, case.own.module) if real_time else []
-        marked = contained_as(Marked, mark, case, grading.lab, tolerance, spread, hidden)
-        case.bands, case.marks = marked.bands, marked.marks
-        for flag in marked.flags:
-            case.flag(flag.kind, flag.text, flag.with_whom)
-        return marked
-    return None
+    case: Case, grading: ClassGrading, tolerance: Mapping[str, float], hidden: HiddenResults
+) -> Case:
+    real_time = has_real_time(case)
+    spread = grading.spread(case.own_variant, case.own.module) if real_time else []
+    marked = contained_as(Marked, mark, case, grading.lab, tolerance, spread, hidden)
+    numbers = Key(marked.key.numbers, {}, marked.key.mistakes)  # a key may name many frames
+    case = replace(case, bands=marked.bands, marks=tuple(marked.marks), key=numbers)
+    return replace(case, right=marked.right).flagged(*marked.flags)
 
 
-def _find_shared_work(
-    marked: Mapping[Case, Marked | None], lab: LabSpec, tolerance: Mapping[str, float]
-) -> None:
-    cases = [case for case, marks in marked.items() if marks]
-    rulers = {  # numbers alone: a key may name thousands of frames
-        case: (Key(marks.key.numbers, {}, marks.key.mistakes), case.own_variant)
-        for case, marks in marked.items()
-        if marks
-    }
-    right = {case: marks.right for case, marks in marked.items() if marks}
-    shared_work.same_student(cases)
-    shared_work.same_captures(cases)
-    shared_work.same_texts(cases, lab)
-    for case in cases:
+def _with_shared_work(
+    cases: Sequence[Case], lab: LabSpec, tolerance: Mapping[str, float]
+) -> list[Case]:
+    """Flag work that marked hand-ins share, and numbers that fit the run of another."""
+    shared: dict[Case, list[Flag]] = defaultdict(list)
+    for case, flag in shared_work.shared_work([case for case in cases if case.key], lab):
+        shared[case].append(flag)
+    cases = [case.flagged(*shared[case]) for case in cases]
+    marked = [case for case in cases if case.key]
 
-        def fitting(others: Sequence[Case], case: Case = case) -> list[set[str]]:
-            held_against = [rulers[other] for other in others]
+    def alone(case: Case) -> Case:
+        def fitting(others: Sequence[Case]) -> list[set[str]]:
+            rulers = [(other.key, other.own_variant) for other in others]
             answers = case.inspected.answers
-            return contained_as(list[set[str]], fits, answers, lab, tolerance, held_against)
+            return contained_as(list[set[str]], fits, answers, lab, tolerance, rulers)
 
-        with failure_domain(case, Stage.RESEMBLE):
-            others = [other for other in cases if other is not case]
-            shared_work.other_variants(case, others, lab, right[case], fitting)
+        others = [other for other in marked if other is not case]
+        return shared_work.other_variants(case, others, lab, fitting)
+
+    return [attempt(Stage.RESEMBLE, case, alone) if case.key else case for case in cases]
+
+
+def decide_cases(
+    cases: Sequence[Case],
+    request: ClassRequest,
+    overrides: Overrides,
+    acceptances: Acceptances,
+    tell: Callable[[str], None],
+) -> list[Case]:
+    """Apply the decisions of people and the dates of the course."""
+    worksheet, dates = request.given.worksheet, request.course.dates_of(request.lab.name)
+    sheet = read_worksheet(worksheet) if worksheet else None
+
+    def decided(case: Case) -> Case:
+        if request.submitters:
+            case = check_submitter(case, request.people, request.submitters)
+        case = apply_overrides(case, request.lab, overrides)
+        return apply_acceptances(case, acceptances)
+
+    cases = [hide_key(attempt(Stage.DECIDE, case, decided), dates) for case in cases]
+    in_folder = request.submissions.is_dir()
+    cases = [attempt(Stage.DECIDE, case, apply_dates, dates, sheet, in_folder) for case in cases]
+    for notice in date_notices(cases) if dates.deadline else ():
+        tell(notice)
+    return cases

@@ -9,13 +9,13 @@ are graded, and a person decides.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
 from enum import StrEnum
 
 from labs.definition.answers import displayable
 from labs.definition.assignment import student_id
-from labs.grading.case import Case, FlagKind
+from labs.grading.case import Case, Flag, FlagKind
 from labs.grading.intake import Intake
 from topologies.errors import TcplabError, UsageError
 
@@ -26,36 +26,39 @@ packing.
 """
 
 
-@dataclass
+@dataclass(frozen=True)
 class CountingHandIns:
     """The cases that are graded, and the others, each with the reason why it is not."""
 
-    cases: list[Case] = field(default_factory=list)
-    superseded: list[tuple[Case, str]] = field(default_factory=list)
+    cases: Sequence[Case] = ()
+    superseded: Sequence[tuple[Case, str]] = ()
 
 
 def counting_hand_ins(cases: Sequence[Case]) -> CountingHandIns:
     """Choose in each upload; flags of the hand-in that counts name the others."""
-    counting = CountingHandIns()
+    newest, copies = _without_copies(cases)
     groups: dict[str, list[Case]] = defaultdict(list)
-    for number, case in enumerate(_without_copies(cases, counting)):
+    for number, case in enumerate(newest):
         groups[case.hand_in.upload or f"alone {number}"].append(case)
-    for group in groups.values():
-        for cases_of_student in _by_student(group):
-            _choose(cases_of_student, counting)
-    return counting
+    students = (each for group in groups.values() for each in _by_student(group))
+    choices = [CountingHandIns(superseded=copies), *map(_choose, students)]
+    return CountingHandIns(
+        [case for choice in choices for case in choice.cases],
+        [other for choice in choices for other in choice.superseded],
+    )
 
 
-def _without_copies(cases: Sequence[Case], counting: CountingHandIns) -> Iterator[Case]:
-    """Yield the newest of the files that one student uploaded more than once, byte for byte."""
+def _without_copies(cases: Sequence[Case]) -> tuple[list[Case], list[tuple[Case, str]]]:
+    """Return the newest of files that one student uploaded more than once, and the others."""
     newest: dict[tuple[str, str, str], Case] = {}
+    copies = []
     for case in sorted(cases, key=_age, reverse=True):
         same = (case.hand_in.upload, case.student, case.digest or f"unread {id(case)}")
-        newest.setdefault(same, case)
-        if newest[same] is not case:
-            label = newest[same].hand_in.label
-            counting.superseded.append((case, f"{label} is the same, byte for byte, and counts"))
-    yield from (case for case in cases if case in newest.values())
+        counts = newest.setdefault(same, case)
+        if counts is not case:
+            label = counts.hand_in.label
+            copies.append((case, f"{label} is the same, byte for byte, and counts"))
+    return [case for case in cases if case in newest.values()], copies
 
 
 def _by_student(group: Sequence[Case]) -> list[list[Case]]:
@@ -69,17 +72,18 @@ def _by_student(group: Sequence[Case]) -> list[list[Case]]:
     return list(by_student.values())
 
 
-def _choose(group: Sequence[Case], counting: CountingHandIns) -> None:
+def _choose(group: Sequence[Case]) -> CountingHandIns:
     best = max(_rank(case) for case in group)
     first, *others = sorted((case for case in group if _rank(case) == best), key=_age, reverse=True)
-    settled = [first, *(case for case in others if not _is_known_newer(first, case))]
-    for case in group:
-        if case not in settled:
-            reason = _reason(case, first)
-            counting.superseded.append((case, f"{reason}; {first.hand_in.label} counts"))
-            text = f"{case.hand_in.label} was uploaded too and is not graded: {reason}."
-            first.flag(FlagKind.TWICE, text)
-    counting.cases += settled
+    also = [case for case in others if not _is_known_newer(first, case)]
+    left = [(case, _reason(case, first)) for case in group if case not in (first, *also)]
+    texts = [
+        f"{case.hand_in.label} was uploaded too and is not graded: {reason}."
+        for case, reason in left
+    ]
+    flagged = first.flagged(*(Flag(FlagKind.TWICE, text) for text in texts))
+    counts = f"{first.hand_in.label} counts"
+    return CountingHandIns([flagged, *also], [(case, f"{why}; {counts}") for case, why in left])
 
 
 def _rank(case: Case) -> tuple[bool, bool]:

@@ -44,8 +44,8 @@ def own_worksheet(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
     for student in students:
         if number := _number_of(student.case):
             case = student.case
-            name = case.person.name if case.person else ""
-            row = (f"Participant {number}", name, case.email, student.points, lab.points)
+            name, address = (case.person.name, case.person.email) if case.person else ("", "")
+            row = (f"Participant {number}", name, address, student.points, lab.points)
             rows.append((*row, "", comment(lab, student)))
     return table((*heading, "Last modified (grade)", "Feedback comments"), rows) if rows else ""
 

@@ -11,10 +11,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from labs.definition.answers import parts_of
 from labs.definition.assignment import FILE, Course, student_id, variant
@@ -22,8 +22,7 @@ from labs.definition.runs import (
     MODULE,
 )
 from labs.definition.scripts import ScriptTrial, handed_in_script
-from labs.definition.spec import LabSpec
-from labs.grading.case import Case, FlagKind
+from labs.grading.case import Case, Flag, FlagKind
 from labs.grading.class_grading import ClassGrading
 from labs.grading.inspection import InspectedHandIn, fingerprint, inspect
 from labs.grading.intake import HandIn
@@ -54,21 +53,20 @@ class Stage(StrEnum):
     RENDER = "Writing its feedback"
 
 
-@contextmanager
-def failure_domain(case: Case, stage: Stage) -> Iterator[None]:
-    """Turn every failure of a step into the state of its hand-in.
+def attempt(stage: Stage, case: Case, step: Callable[..., Case], *arguments: Any) -> Case:
+    """Return the case after a step; a failure of the step refuses this hand-in alone.
 
     Raises OSError for a failure of the machine, such as a full disk.
     """
     try:
-        yield
+        return step(case, *arguments)
     except TcplabError as error:
-        case.refuse(str(error))
+        return case.refuse(str(error))
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
             raise
         problem = f"{stage.value} failed: {kind_and_place(error)}."
-        case.refuse(str(TcplabError(problem, "Look at it by hand.")))
+        return case.refuse(str(TcplabError(problem, "Look at it by hand.")))
 
 
 def at_once(step: Callable[[Given], Result], given: Sequence[Given]) -> Iterator[Result]:
@@ -85,36 +83,47 @@ def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[
 
 
 def _opened(case: Case, grading: ClassGrading) -> Case:
+    """Find the uploader, open the hand-in, and find its owner; refuse it once that is known."""
     case.folder.mkdir(parents=True)
-    with failure_domain(case, Stage.OWNER):
-        case.person = owner(case.hand_in, grading.people)
+    case = attempt(Stage.OWNER, case, _with_uploader, grading)
     if case.hand_in.problem:
-        case.refuse(case.hand_in.problem)
-    if not case.refused:
-        with failure_domain(case, Stage.OPEN):
-            _open(case, grading.lab)
-    if not case.refused:
-        with failure_domain(case, Stage.OWNER):
-            _identify(case, grading)
-    if case.inspected.refused:  # after its owner is known
-        case.refuse(case.inspected.refused)
-    return case
+        case = case.refuse(case.hand_in.problem)
+    steps = [(Stage.OPEN, _with_digest), (Stage.OPEN, _open), (Stage.OPEN, _with_parts)]
+    for stage, step in (*steps, (Stage.OWNER, _identify)):
+        if not case.refused:
+            case = attempt(stage, case, step, grading)
+    return case.refuse(case.inspected.refused) if case.inspected.refused else case
 
 
-def _open(case: Case, lab: LabSpec) -> None:
-    """Unpack the hand-in, and read what was answered. Raises TcplabError."""
+def _with_uploader(case: Case, grading: ClassGrading) -> Case:
+    return replace(case, person=owner(case.hand_in, grading.people))
+
+
+def _with_digest(case: Case, _: ClassGrading) -> Case:
     place = str(case.hand_in.place.absolute())
-    case.digest = contained_as(str, fingerprint, place)
-    case.inspected = contained_as(InspectedHandIn, inspect, place, str(case.folder), lab.name)
-    answers, module = case.inspected.answers, case.folder / MODULE
-    case.own = parts_of(lab, answers, module if module.is_file() else None, case.folder)
-    scripts = {each.id for each in lab.questions if each.kind == "script"}
-    for name in (name for name in sorted(scripts & answers.keys()) if answers[name]):
+    return replace(case, digest=contained_as(str, fingerprint, place))
+
+
+def _open(case: Case, grading: ClassGrading) -> Case:
+    """Unpack the hand-in, and read what was answered. Raises TcplabError."""
+    places = str(case.hand_in.place.absolute()), str(case.folder)
+    inspected = contained_as(InspectedHandIn, inspect, *places, grading.lab.name)
+    return replace(case, inspected=inspected)
+
+
+def _with_parts(case: Case, grading: ClassGrading) -> Case:
+    """Read the student's module, programs, settings and scripts. Raises TcplabError."""
+    lab, answers, module = grading.lab, case.inspected.answers, case.folder / MODULE
+    own = parts_of(lab, answers, module if module.is_file() else None, case.folder)
+    scripts, trials = {}, {}
+    asked = sorted(each.id for each in lab.questions if each.kind == "script")
+    for name in (name for name in asked if answers.get(name)):
         read = contained_as(dict[str, str], read_script, str(case.folder), answers[name][0])
         if "refusal" in read:
-            case.trials[name] = ScriptTrial(refusal=read["refusal"])
+            trials[name] = ScriptTrial(refusal=read["refusal"])
         else:
-            case.scripts[name] = Script(answers[name][0], read["text"], {})
+            scripts[name] = Script(answers[name][0], read["text"], {})
+    return replace(case, own=own, scripts=scripts, trials=trials)
 
 
 def read_script(folder: str, name: str) -> dict[str, str]:
@@ -125,18 +134,19 @@ def read_script(folder: str, name: str) -> dict[str, str]:
         return {"refusal": str(error)}
 
 
-def _identify(case: Case, grading: ClassGrading) -> None:
+def _identify(case: Case, grading: ClassGrading) -> Case:
     """Find the owner: by the course system, then by the hand-in itself. Raises UsageError."""
     claimed = case.inspected.student
     if case.person is None:
-        _believe(case, grading)
+        case = _believe(case, grading)
     elif claimed and student_id(claimed) != case.person.id:
         reason = f"It was handed in by {case.person.id} and says that it is of {claimed}."
-        case.flag(FlagKind.WHOSE, reason, claimed)
-    case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
+        case = case.flagged(Flag(FlagKind.WHOSE, reason, claimed))
+    student = case.person.id if case.person else claimed
+    return replace(case, variant=variant(grading.course, grading.lab, student))
 
 
-def _believe(case: Case, grading: ClassGrading) -> None:
+def _believe(case: Case, grading: ClassGrading) -> Case:
     """Take the hand-in's own word, and flag it if it may be another's."""
     claimed = case.inspected.student
     if not claimed:
@@ -144,12 +154,13 @@ def _believe(case: Case, grading: ClassGrading) -> None:
         raise TcplabError(problem, "Hand in the zip that ./tcplab lab pack makes.")
     student = student_id(claimed)
     people = {person.id: person for person in grading.people}
-    case.person = people.get(student)
-    if people and case.person is None:
+    person = people.get(student)
+    if people and person is None:
         remedy = "Start the lab with the id of the course."
         raise TcplabError(f"'{student}' is not in the class.", remedy)
-    if reason := ownership_doubt(case.hand_in, grading.people, case.person):
-        case.flag(FlagKind.WHOSE, reason, claimed)
+    case = replace(case, person=person)
+    reason = ownership_doubt(case.hand_in, grading.people, person)
+    return case.flagged(Flag(FlagKind.WHOSE, reason, claimed)) if reason else case
 
 
 def require_course(cases: Sequence[Case], course: Course) -> None:

@@ -7,6 +7,7 @@ one.
 from __future__ import annotations
 
 import itertools
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,19 +32,8 @@ from topologies.data import to_data
 
 _DIGITS = 3
 """Decimal places of a score; scores that are equal in them tie."""
-_FIRST = """
-amber brave brisk bright calm clever copper coral crisp daring eager early fair fleet gentle
-golden green happy humble indigo ivory jolly keen kind lively lucky mellow merry misty noble
-olive patient polite proud quick quiet rapid rosy royal scarlet silent silver sly smart
-snowy steady sunny swift tidy violet warm wise witty young
-""".split()  # noqa: SIM905
-_SECOND = """
-badger beaver bison bittern buzzard crane cricket curlew deer dolphin eagle egret falcon
-ferret finch fox gecko gull hare hawk hedgehog heron ibex jackdaw kestrel kite lark lemur
-linnet lizard lynx magpie marten mole newt ocelot osprey otter owl pelican plover puffin
-quail raven robin salmon seal shrew sparrow stoat stork swallow swan tern thrush toad trout
-walrus weasel wren
-""".split()  # noqa: SIM905
+_WORDS = tomllib.loads(Path(__file__).with_name("pseudonyms.toml").read_text("utf-8"))
+_FIRST, _SECOND = (_WORDS[name].split() for name in ("first", "second"))
 
 
 def pseudonyms(course: Course, lab: LabSpec, students: Iterable[str]) -> dict[str, str]:
@@ -66,13 +56,12 @@ def _drawn(course: Course, lab: LabSpec, student: str, attempt: int) -> str:
     return f"{_FIRST[first]}-{_SECOND[second]}-{digits:02}"
 
 
-def draw_pseudonyms(course: Course, lab: LabSpec, cases: Sequence[Case]) -> None:
-    """Give each case its student's pseudonym, if the lab has a leaderboard."""
+def with_pseudonyms(course: Course, lab: LabSpec, cases: Sequence[Case]) -> Sequence[Case]:
+    """Return the cases with pseudonyms, if the lab has a leaderboard."""
     if lab.leaderboard is None:
-        return
+        return cases
     names = pseudonyms(course, lab, (case.student for case in cases))
-    for case in cases:
-        case.pseudonym = names[case.student]
+    return [replace(case, pseudonym=names[case.student]) for case in cases]
 
 
 @dataclass(frozen=True)
@@ -150,9 +139,9 @@ class GradedClass:
         handed_in = {case.student for case in self.cases}
         owners_known = all(case.person or case.variant for case in self.cases)
         zero = AnswerMark(REST, "", "", 0.0, Verdict.EMPTY, "There is no hand-in.")
-        marks = [zero] if self.course.zero_if_missing and owners_known else []
+        marks = (zero,) if self.course.zero_if_missing and owners_known else ()
         return [
-            Case(HandIn(Path(), ""), Path(), person=each, marks=list(marks), absent=True)
+            Case(HandIn(Path(), ""), Path(), person=each, marks=marks, absent=True)
             for each in self.people
             if each.id not in handed_in
         ]
@@ -164,22 +153,6 @@ class GradedClass:
         return sorted(name for name in names if not any(case.is_of(name) for case in self.cases))
 
 
-VERDICTS = {
-    Verdict.RIGHT: ("right", ""),
-    Verdict.FOLLOWS: ("right, by your earlier answers", ""),
-    Verdict.UNIT: ("right number, but the unit", "some"),
-    Verdict.FACTOR: ("off by a known factor", "some"),
-    Verdict.MISTAKE: ("a known mix-up", "none"),
-    Verdict.WRONG: ("not right", "none"),
-    Verdict.PART: ("partly right", "some"),
-    Verdict.EMPTY: ("not answered", "none"),
-    Verdict.UNREADABLE: ("cannot be read by the program", "open"),
-    Verdict.READ: ("read by a person", "open"),
-    Verdict.GIVEN: ("a prediction made before the run", ""),
-    Verdict.LATE: ("not recorded before the run", "none"),
-    Verdict.BY_HAND: ("points given by a person", ""),
-}
-"""Words of a page for each verdict, and the class of its share in a bar."""
 _LONGEST_SOURCE = 64 * 1024  # characters on the page
 _WIDELY = 0.2  # of a class
 _LATEST = 100  # entries of the log
@@ -189,7 +162,7 @@ def feedback_page(lab: LabSpec, case: Case) -> str:
     """Return a student's page: questions, answers, the run's values, their sources, points."""
     case = _without_key(case) if case.key_after else case
     pairs = [(_asked(lab, mark), mark) for mark in case.marks]
-    verdicts = {verdict: words for verdict, (words, _) in VERDICTS.items()}
+    verdicts = {verdict: verdict.words for verdict in Verdict}
     context = {"lab": lab, "case": case, "pairs": pairs, "verdicts": verdicts}
     return render("feedback.html", context)
 
@@ -197,10 +170,10 @@ def feedback_page(lab: LabSpec, case: Case) -> str:
 def _without_key(case: Case) -> Case:
     """Return a case that says what is wrong about an answer, and no right one."""
     outside = "A number of a run in real time lies outside of repeated runs."
-    flags = [
+    flags = tuple(
         replace(flag, text=outside) if flag.kind is FlagKind.BAND else flag for flag in case.flags
-    ]
-    marks = [replace(mark, expected="") for mark in case.marks]
+    )
+    marks = tuple(replace(mark, expected="") for mark in case.marks)
     return replace(case, marks=marks, flags=flags, bands={})
 
 
@@ -267,15 +240,15 @@ def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
 
 
 def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
-    """Return the shares of verdicts on one question, in the order of VERDICTS."""
+    """Return the shares of verdicts on one question, in their order."""
     verdicts = Counter(
         mark.verdict for case in cases for mark in case.marks if mark.question == question.id
     )
     total = sum(verdicts.values()) or 1
     shares = [
-        {"verdict": words, "count": count, "share": 100 * count / total, "kind": kind}
-        for name, (words, kind) in VERDICTS.items()
-        if (count := verdicts[name])
+        {"verdict": each.words, "count": count, "share": 100 * count / total, "kind": each.share}
+        for each in Verdict
+        if (count := verdicts[each])
     ]
     return {"question": question, "shares": shares}
 

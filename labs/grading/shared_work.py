@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import chain, combinations, islice, permutations
 
 from labs.definition.spec import LabSpec
-from labs.grading.case import Case, FlagKind
+from labs.grading.case import Case, Flag, FlagKind
 
 _ALIKE = 0.7
 """Words in common, of all words of both (Jaccard's index): from here on sentences are alike."""
@@ -70,7 +70,14 @@ _LEAST_FITS = 4
 _LEAST_TEXT = 120  # characters; two short texts may be alike by chance
 
 
-def same_captures(cases: Sequence[Case]) -> None:
+def shared_work(cases: Sequence[Case], lab: LabSpec) -> Iterator[tuple[Case, Flag]]:
+    """Yield flags of hand-ins for work that they have in common, but for single numbers."""
+    yield from same_student(cases)
+    yield from same_captures(cases)
+    yield from same_texts(cases, lab)
+
+
+def same_captures(cases: Sequence[Case]) -> Iterator[tuple[Case, Flag]]:
     """Flag captures of several hand-ins; a student whose own run gives them is only named."""
     holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     for case in cases:
@@ -89,33 +96,32 @@ def same_captures(cases: Sequence[Case]) -> None:
         if other is not case and not case.authentic.get(run)
     }:
         reason = f"Run {run} holds captures that {other.student} handed in too."
-        case.flag(FlagKind.SAME_CAPTURES, reason, other.student)
+        yield case, Flag(FlagKind.SAME_CAPTURES, reason, other.student)
 
 
 def other_variants(
     case: Case,
     others: Sequence[Case],
     lab: LabSpec,
-    own: set[str],
     fits: Callable[[Sequence[Case]], Sequence[Collection[str]]],
-) -> None:
+) -> Case:
     """Flag numbers that fit another student's run and not the own one.
 
-    `own` are the numbers that are right by the own run; `fits(others)` gives those that are right
-    by the run of each of the others.
+    `fits(others)` gives the numbers that are right by the run of each of the others.
     """
     numbers = [question.id for question in lab.questions if question.kind == "number"]
     needed = max(_LEAST_FITS, 0.6 * len(numbers))
     strangers = [other for other in others if other.student != case.student]
-    if len(own) >= needed or not strangers:
-        return
+    if len(case.right) >= needed or not strangers:
+        return case
     for other, right in zip(strangers, fits(strangers), strict=True):
-        if len(right) >= needed and len(set(right) - own) >= _LEAST_FITS - 1:
+        if len(right) >= needed and len(set(right) - set(case.right)) >= _LEAST_FITS - 1:
             reason = f"{len(right)} of {len(numbers)} numbers fit the run of {other.student}."
-            case.flag(FlagKind.OTHER_VARIANT, reason, other.student)
+            case = case.flagged(Flag(FlagKind.OTHER_VARIANT, reason, other.student))
+    return case
 
 
-def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:
+def same_texts(cases: Sequence[Case], lab: LabSpec) -> Iterator[tuple[Case, Flag]]:
     """Flag texts that are the same but for spaces and capitals."""
     for question in (question for question in lab.questions if question.kind == "text"):
         groups: dict[str, list[Case]] = defaultdict(list)
@@ -123,21 +129,16 @@ def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:
             text = " ".join(" ".join(case.inspected.answers.get(question.id, [])).lower().split())
             groups[text].append(case)
         for text, group in groups.items():
-            for case, other in _ordered_pairs(group) if len(text) >= _LEAST_TEXT else ():
+            for case, other in permutations(group, 2) if len(text) >= _LEAST_TEXT else ():
                 reason = f"The text for {question.id} is that of {other.student}."
-                case.flag(FlagKind.SAME_TEXT, reason, other.student)
+                yield case, Flag(FlagKind.SAME_TEXT, reason, other.student)
 
 
-def same_student(cases: Sequence[Case]) -> None:
+def same_student(cases: Sequence[Case]) -> Iterator[tuple[Case, Flag]]:
     """Flag two hand-ins of one student: a person says which of them counts."""
     groups: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         groups[case.student].append(case)
-    for group in groups.values():
-        for case, other in _ordered_pairs(group):
-            reason = f"There is another hand-in of {case.student}: {other.hand_in.label}."
-            case.flag(FlagKind.TWICE, reason)
-
-
-def _ordered_pairs(group: Sequence[Case]) -> Iterable[tuple[Case, Case]]:
-    return [(case, other) for case in group for other in group if case is not other]
+    for case, other in chain.from_iterable(permutations(group, 2) for group in groups.values()):
+        reason = f"There is another hand-in of {case.student}: {other.hand_in.label}."
+        yield case, Flag(FlagKind.TWICE, reason)

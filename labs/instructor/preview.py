@@ -32,7 +32,7 @@ from labs.measuring.ranges import VariantRuns, carry_hidden, carry_out, carry_pr
 from labs.measuring.references import HiddenResults, TestedPrograms
 from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_files, handout_text
-from labs.templates.rendering import markdown_page
+from labs.templates.rendering import markdown_page, render
 
 _NO_REASON = "I expect that because it sounds better."
 
@@ -216,68 +216,29 @@ _OTHERWISE = {
 
 def write_preview(found: LabPreview, out: Path) -> Path:
     """Write the page and three handouts; returns the page's path."""
-    lab = found.lab
-    text = "\n".join(_page(found))
+    lab, variants = found.lab, [runs.variant for runs in found.carried[:_HANDOUTS]]
+    by_kind: Counter[str] = Counter()
+    for question in lab.questions:
+        by_kind[question.kind] += question.points
+    context = {
+        "lab": lab,
+        "found": found,
+        "time": working_time(lab, handout_text(lab, variants[0])),
+        "words_a_minute": WORDS_A_MINUTE,
+        "by_kind": ", ".join(f"{kind} {points}" for kind, points in by_kind.most_common()),
+        "students": [each.student for each in variants],
+        "spread": _spread,
+        "mix_ups": mix_ups,
+        "unanswered": unanswered,
+        "wrong": [*lint(lab), *lint_variants(found)],
+    }
+    text = render("preview.md.j2", context)
     files = {"preview.html": markdown_page(f"{lab.title}: preview", text, "en", {})}
-    for own_variant in [runs.variant for runs in found.carried[:_HANDOUTS]]:
+    for own_variant in variants:
         handout = handout_files(lab, own_variant)
         files |= {f"{own_variant.student}/{name}": content for name, content in handout.items()}
     write(out, ((name, content.encode()) for name, content in files.items()), "lab preview")
     return out / "preview.html"
-
-
-def _page(found: LabPreview) -> Iterator[str]:
-    lab, variants = found.lab, found.carried
-    yield f"# {lab.title}: preview\n\n*{lab.claim}*\n"
-    yield from _facts(found)
-    yield f"\n## Answers over {len(variants)} variants\n"
-    yield "| question | points | kind | answers |\n| --- | --- | --- | --- |"
-    for question in lab.questions:
-        spread = _spread(question, found.keys)
-        yield f"| `{question.id}` | {question.points} | {question.kind} | {spread} |"
-    yield from _each(found)
-    yield "\n## The key of the first student\n"
-    for number, question in enumerate(lab.questions, 1):
-        answer = found.markers[0].expected(question) or question.rubric or "as it was given"
-        yield f"{number}. {question.ask}  \n   **{answer}**"
-    yield "\n## To correct\n"
-    wrong = [*lint(lab), *lint_variants(found)]
-    findings = [f"* {each.where}: {each.text}" for each in wrong]
-    yield "\n".join(findings) or "No problems found."
-
-
-def _each(found: LabPreview) -> Iterator[str]:
-    yield "\n## Each variant\n"
-    yield "A mix-up is a known mistake that cannot be told from the right answer in this variant.\n"
-    yield "| variant | claim | mix-ups | not answered |\n| --- | --- | --- | --- |"
-    for runs, shown, marker in found.variants:
-        values = " ".join(value for _, value in runs.variant.values)
-        listed = f"{', '.join(mix_ups(marker))} | {', '.join(unanswered(marker))}"
-        yield f"| {values} | {'yes' if shown else '**no**'} | {listed} |"
-
-
-def _facts(found: LabPreview) -> Iterator[str]:
-    lab = found.lab
-    by_kind: Counter[str] = Counter()
-    for question in lab.questions:
-        by_kind[question.kind] += question.points
-    listed = ", ".join(f"{kind} {points}" for kind, points in by_kind.most_common())
-    yield f"* {found.summary}"
-    time = working_time(lab, handout_text(lab, found.carried[0].variant))
-    yield (
-        f"* Level {lab.level}; {lab.minutes} minutes are stated. Computed are {time.total:.0f}:"
-        f" {time.reading:.0f} of reading, at {WORDS_A_MINUTE} words a minute, and"
-        f" {time.questions:.0f} for the questions, by their kinds and points."
-    )
-    yield f"* Where the {lab.points} points go: {listed}."
-    yield (
-        f"* Without understanding: copying what tools and files say earns {found.copied:.0%},"
-        f" blind guessing {found.guessed:.0%}."
-    )
-    yield f"* All runs together took {found.seconds:.0f} s here; what was known is not run again."
-    students = [runs.variant.student for runs in found.carried[:_HANDOUTS]]
-    links = ", ".join(f"[{name}]({name}/handout.html)" for name in students)
-    yield f"* Handouts: {links}."
 
 
 def _spread(question: Question, keys: Sequence[Key]) -> str:

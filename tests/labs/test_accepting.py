@@ -12,9 +12,9 @@ import pytest
 
 from labs.definition.assignment import variant
 from labs.definition.spec import LabSpec
-from labs.grading import exports as exports_module
+from labs.grading import exports as written_exports
 from labs.grading import files, moodle
-from labs.grading.case import AnswerMark, Case, exported_points
+from labs.grading.case import AnswerMark, Case, Flag, exported_points
 from labs.grading.decisions import (
     ACCEPTED,
     OVERRIDES,
@@ -44,19 +44,18 @@ DIGEST, OTHER_DIGEST = "a" * 32, "b" * 32
 @pytest.fixture
 def case(sack: LabSpec) -> Case:
     """Ann's upload of Ben's zip: every answer is right."""
-    flagged = Case(
-        HandIn(Path(), "Ann_7_assignsubmission_file", moodle="7", canvas="8"), Path(), digest=DIGEST
-    )
-    flagged.variant, flagged.person = (
-        variant(COURSE, sack, "ann"),
-        Person("ann", "Ann", "ann@uni.example", "7", "8"),
-    )
     right = AnswerMark("", "x", "x", 0, "right")
-    for question in sack.questions:
-        flagged.marks.append(replace(right, question=question.id, points=question.points))
-    flagged.flag("whose", f"It was handed in by ann and says that it is of {FRIEND}.", FRIEND)
-    flagged.flag("same captures", f"Run sack holds captures that {FRIEND} handed in too.", FRIEND)
-    return flagged
+    return Case(
+        HandIn(Path(), "Ann_7_assignsubmission_file", moodle="7", canvas="8"),
+        Path(),
+        variant=variant(COURSE, sack, "ann"),
+        person=Person("ann", "Ann", "ann@uni.example", "7", "8"),
+        marks=[replace(right, question=each.id, points=each.points) for each in sack.questions],
+        digest=DIGEST,
+    ).flagged(
+        Flag("whose", f"It was handed in by ann and says that it is of {FRIEND}.", FRIEND),
+        Flag("same captures", f"Run sack holds captures that {FRIEND} handed in too.", FRIEND),
+    )
 
 
 def exports(sack: LabSpec, case: Case) -> tuple[str, str, bool]:
@@ -65,7 +64,7 @@ def exports(sack: LabSpec, case: Case) -> tuple[str, str, bool]:
         csv.DictReader(io.StringIO(moodle.own_worksheet(sack, exported_points([case]))))
     )
     gradebook = list(
-        csv.reader(io.StringIO(exports_module.own_gradebook(sack, exported_points([case]))))
+        csv.reader(io.StringIO(written_exports.own_gradebook(sack, exported_points([case]))))
     )
     return worksheet["Grade"], gradebook[2][5], "score" in results(sack, case)
 
@@ -76,7 +75,7 @@ def test_a_flagged_hand_in_exports_no_points_until_it_is_accepted(
     assert exports(sack, case) == ("", "", False)
     (row,) = csv.DictReader(io.StringIO(files.grades(sack, [case])))
     assert (row["points"], row["final"], row["state"]) == (str(sack.points), "", "look")
-    apply_acceptances(
+    case = apply_acceptances(
         case,
         Acceptances(
             (Acceptance("Ann ", DIGEST, ("whose", "same captures"), "They worked together."),)
@@ -88,7 +87,7 @@ def test_a_flagged_hand_in_exports_no_points_until_it_is_accepted(
 
 
 def test_no_student_reads_about_anybody_else(case: Case, sack: LabSpec) -> None:
-    case.flag("twice", f"There is another hand-in of ann: {FRIEND}.zip.")
+    case = case.flagged(Flag("twice", f"There is another hand-in of ann: {FRIEND}.zip."))
     page = feedback_page(sack, case)
     assert FRIEND not in page and FRIEND not in str(results(sack, case))
     assert "No points yet" in page and "A person will look at this hand-in first" in page
@@ -100,14 +99,14 @@ def test_no_student_reads_about_anybody_else(case: Case, sack: LabSpec) -> None:
 def test_an_acceptance_is_of_one_hand_in_and_of_the_flags_that_were_seen(
     case: Case, sack: LabSpec
 ) -> None:
-    apply_acceptances(case, Acceptances((Acceptance("ann", DIGEST, ("whose",)),)))
+    case = apply_acceptances(case, Acceptances((Acceptance("ann", DIGEST, ("whose",)),)))
     assert [flag.kind for flag in case.flags] == ["same captures"] and case.final is None
-    apply_acceptances(case, Acceptances((Acceptance(FRIEND, DIGEST, ("same captures",)),)))
+    case = apply_acceptances(case, Acceptances((Acceptance(FRIEND, DIGEST, ("same captures",)),)))
     assert case.final is None
 
 
 def test_what_the_student_uploads_after_the_look_is_not_accepted(case: Case, sack: LabSpec) -> None:
-    apply_acceptances(
+    case = apply_acceptances(
         case, Acceptances((Acceptance("ann", OTHER_DIGEST, ("whose", "same captures")),))
     )
     assert case.final is None and "new hand-in" in {flag.kind for flag in case.flags}
@@ -145,7 +144,7 @@ def lines(*given: tuple[str, float]) -> Overrides:
 
 def test_what_could_not_be_graded_is_marked_by_hand(sack: LabSpec) -> None:
     case = refused()
-    apply_overrides(case, sack, lines(("why", 3.5), ("rest", 10.0)))
+    case = apply_overrides(case, sack, lines(("why", 3.5), ("rest", 10.0)))
     assert case.state == "marked by hand" and case.points == case.final == 13.5
     assert exported_points([case])[0].points == 13.5 and results(sack, case)["score"] == 13.5
     page = feedback_page(sack, case)
@@ -157,7 +156,7 @@ def test_what_could_not_be_graded_is_marked_by_hand(sack: LabSpec) -> None:
 
 def test_questions_without_a_line_wait_and_are_no_zeros(sack: LabSpec) -> None:
     case = refused()
-    apply_overrides(case, sack, lines(("why", 3.5)))
+    case = apply_overrides(case, sack, lines(("why", 3.5)))
     assert case.state == "marked by hand" and case.final is None
     assert len(case.open) == len(sack.questions) - 1
 
@@ -165,15 +164,15 @@ def test_questions_without_a_line_wait_and_are_no_zeros(sack: LabSpec) -> None:
 def test_the_rest_has_at_most_what_is_left(sack: LabSpec) -> None:
     case = refused()
     everything = tuple((question.id, float(question.points)) for question in sack.questions[1:])
-    apply_overrides(case, sack, lines(*everything, ("rest", float(sack.points))))
+    case = apply_overrides(case, sack, lines(*everything, ("rest", float(sack.points))))
     assert case.points == sack.points
 
 
 def test_points_that_were_given_to_another_hand_in_do_not_count(case: Case, sack: LabSpec) -> None:
-    case.digest = OTHER_DIGEST
-    apply_overrides(case, sack, lines(("why", 0.5)))
+    case = replace(case, digest=OTHER_DIGEST)
+    case = apply_overrides(case, sack, lines(("why", 0.5)))
     assert case.points == sack.points
-    apply_overrides(case, sack, Overrides((Override("ann", "why", 0.5),)))
+    case = apply_overrides(case, sack, Overrides((Override("ann", "why", 0.5),)))
     assert case.points == sack.points - sack.question("why").points + 0.5
 
 
@@ -260,19 +259,19 @@ def test_decisions_about_nobody_are_told(case: Case, sack: LabSpec, tmp_path: Pa
 
 def test_a_rejected_hand_in_has_zero_points(case: Case, sack: LabSpec) -> None:
     rejections = (Rejection("ben", DIGEST), Rejection("ann", OTHER_DIGEST))
-    apply_acceptances(case, Acceptances(reject=rejections))
+    case = apply_acceptances(case, Acceptances(reject=rejections))
     assert exports(sack, case) == ("", "", False)
-    apply_acceptances(case, Acceptances(reject=(Rejection("Ann ", DIGEST, "It is Ben's."),)))
+    case = apply_acceptances(case, Acceptances(reject=(Rejection("Ann ", DIGEST, "It is Ben's."),)))
     assert case.final == 0 and exports(sack, case) == ("0", "0", True)
     assert "It is Ben&#39;s." in feedback_page(sack, case)
 
 
 def test_the_rest_of_a_graded_hand_in_is_what_waits_for_a_person(case: Case, sack: LabSpec) -> None:
-    case.flags = []
-    case.marks = [
+    marks = [
         replace(mark, points=None) if mark.question in ("why", "compare") else mark
         for mark in case.marks
     ]
+    case = replace(case, flags=(), marks=marks)
     before = case.points or 0.0
-    apply_overrides(case, sack, Overrides((Override("ann", "rest", 8.0),)))
+    case = apply_overrides(case, sack, Overrides((Override("ann", "rest", 8.0),)))
     assert case.open == [] and case.points == before + 8.0

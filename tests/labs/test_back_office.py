@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,10 +20,13 @@ from labs.grading.decisions import (
     Overrides,
     Rejection,
     apply_dates,
+    date_notices,
+    hide_key,
     moodle_time,
 )
 from labs.grading.files import CourseFiles
 from labs.grading.intake import HandIn
+from labs.grading.moodle import read_worksheet
 from labs.grading.pages import GradedClass, feedback_page
 from labs.grading.tables import Person
 from tests.labs.conftest import COURSE
@@ -74,10 +78,22 @@ GERMAN = SHEET.with_name("german.csv")
 
 def graded(student: str, number: str = "", **fields: object) -> Case:
     """A hand-in with 30 points for one question."""
-    case = Case(HandIn(Path(), student, moodle=number, **fields), Path())  # type: ignore[arg-type]
-    case.person, case.digest = Person(student), f"digest of {student}"
-    case.marks = [AnswerMark("why", "mine", "the key", 30.0, Verdict.WRONG, "Too large.")]
-    return case
+    return Case(
+        HandIn(Path(), student, moodle=number, **fields),  # type: ignore[arg-type]
+        Path(),
+        person=Person(student),
+        digest=f"digest of {student}",
+        marks=[AnswerMark("why", "mine", "the key", 30.0, Verdict.WRONG, "Too large.")],
+    )
+
+
+def dated(
+    cases: Sequence[Case], dates: Dates, sheet: Path | None = None, in_folder: bool = False
+) -> tuple[list[Case], list[str]]:
+    """The hand-ins with their lateness, and sentences for the instructor."""
+    worksheet = read_worksheet(sheet) if sheet else None
+    late = [apply_dates(hide_key(case, dates), dates, worksheet, in_folder) for case in cases]
+    return late, [*date_notices(late)]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +126,8 @@ def test_points_are_taken_off_for_the_days_by_moodle(
 ) -> None:
     """Ann is 14 hours late, Ben has another deadline; tables, class and feedback say so."""
     ann, ben = graded("ann", "1001"), graded("ben", "1002")
-    assert apply_dates([ann, ben], DATES, sheet, in_folder=False) == []
+    (ann, ben), notices = dated([ann, ben], DATES, sheet)
+    assert notices == []
     assert ann.late and ben.late and (ann.late.days, ben.late.days) == (1, 0)
     assert (ann.points, ann.final, ben.final) == (30.0, 27.0, 30.0)
     files.write(tmp_path, GradedClass(sack, COURSE, [], [ann, ben]), CourseFiles())
@@ -133,27 +150,26 @@ def test_grace_free_days_and_the_most_that_is_taken_off() -> None:
 
 def test_a_mark_of_canvas_gives_no_time(tmp_path: Path) -> None:
     ann, ben = sorted(cases_of(tmp_path, CANVAS), key=lambda case: case.student)
-    (notice,) = apply_dates([ann, ben], replace(DATES, exception=()), None, in_folder=False)
+    (ann, ben), (notice,) = dated([ann, ben], replace(DATES, exception=()))
     assert ann.late and ben.late and (ann.late.days, ben.late.days) == (0, None)
     assert "late without a time" in notice and "ben" in notice and "ann" not in notice
     said = StudentDates("ben", submitted=datetime(2026, 9, 22, 12))
-    assert apply_dates([ben], replace(DATES, exception=(said,)), None, in_folder=False) == []
-    assert ben.late.percent == 20
+    (ben,), notices = dated([ben], replace(DATES, exception=(said,)))
+    assert notices == [] and ben.late and ben.late.percent == 20
 
 
 def test_times_of_files_count_without_a_course_system() -> None:
     """A download of Moodle's has its own time, so its hand-ins have none without a worksheet."""
     noon = datetime(2026, 9, 21, 12).timestamp()
     loose, of_moodle = graded("ann", time=noon), graded("ben", "18", time=noon)
-    (notice,) = apply_dates([loose, of_moodle], DATES, None, in_folder=True)
+    (loose, of_moodle), (notice,) = dated([loose, of_moodle], DATES, in_folder=True)
     assert loose.late and loose.late.percent == 10 and of_moodle.late is None
     assert "No time is known of the hand-in of ben" in notice
 
 
 def test_feedback_hides_the_key_until_its_date(sack: LabSpec) -> None:
     for key_after, shown in ((datetime(2999, 1, 1), False), (datetime(2000, 1, 1), True)):
-        case = graded("ann")
-        apply_dates([case], Dates("sack", key_after=key_after), None, in_folder=False)
+        (case,), _ = dated([graded("ann")], Dates("sack", key_after=key_after))
         page = feedback_page(sack, case)
         assert ("the key" in page, sack.question("why").how in page) == (shown, shown)
         assert "Too large." in page and ("after 2999-01-01 00:00" in page) is not shown
@@ -190,9 +206,9 @@ def test_a_new_grading_lists_each_changed_grade_and_keeps_the_former(
     before = {name: (tmp_path / name).read_bytes() for name in ("grades.csv", "report.json")}
     assert graded_again(tmp_path, sack, [ann, ben, eve]) == []
     assert not (tmp_path / "former").exists()
-    ann.marks = [replace(ann.marks[0], points=5.0, verdict=Verdict.BY_HAND)]
-    ben.marks = [replace(ben.marks[0], points=20.0, expected="another key")]
-    ben.digest = "of another hand-in"
+    ann = replace(ann, marks=[replace(ann.marks[0], points=5.0, verdict=Verdict.BY_HAND)])
+    marks = [replace(ben.marks[0], points=20.0, expected="another key")]
+    ben = replace(ben, marks=marks, digest="of another hand-in")
     told = graded_again(tmp_path, sack, [ann, ben])
     assert told[0].startswith("5 changes") and "former/1" in told[0]
     assert "  ann, why: 30 before, 5 now (points by hand)" in told
@@ -200,8 +216,8 @@ def test_a_new_grading_lists_each_changed_grade_and_keeps_the_former(
     assert "  eve, final: 30 before, none now (no hand-in any more)" in told
     assert {name: (tmp_path / "former" / "1" / name).read_bytes() for name in before} == before
     assert (tmp_path / "former" / "1" / "gradescope" / "eve.json").is_file()
-    ben.marks = [replace(ben.marks[0], points=25.0, expected="a third key")]
-    ben.late = Late("", "", days=1, percent=10)
+    marks = [replace(ben.marks[0], points=25.0, expected="a third key")]
+    ben = replace(ben, marks=marks, late=Late("", "", days=1, percent=10))
     graded_again(tmp_path, sack, [ann, ben])
     lines = rows_of(tmp_path / "log.csv")
     assert [line["former"] for line in lines] == ["1"] * 5 + ["2"] * 2

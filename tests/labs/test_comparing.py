@@ -14,8 +14,8 @@ from labs.definition.key import Key
 from labs.definition.spec import LabSpec
 from labs.grading import comparison
 from labs.grading.case import Case, FlagKind
-from labs.grading.class_grading import check_bands
-from labs.grading.comparison import compare, other_settings, version_sentence
+from labs.grading.class_grading import outside_bands
+from labs.grading.comparison import compare, has_doubtful_packets, other_settings, version_sentence
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.opening import require_course
@@ -54,23 +54,20 @@ def changed(case: Case, **fields: object) -> Case:
 
 
 def kinds(case: Case, sack: LabSpec) -> tuple[bool, set[str]]:
-    return compare(case, sack.runs[0], RECORDS, COURSE), {flag.kind for flag in case.flags}
+    case = compare(case, sack.runs[0], RECORDS, COURSE)
+    return has_doubtful_packets(case, sack.runs[0]), {flag.kind for flag in case.flags}
 
 
 def test_equal_files_are_authentic_and_no_reason_to_look(case: Case, sack: LabSpec) -> None:
-    assert (
-        kinds(case, sack) == (False, set())
-        and case.authentic == {"sack": True}
-        and case.state == "graded"
-    )
+    assert kinds(case, sack) == (False, set())
+    equal = compare(case, sack.runs[0], RECORDS, COURSE)
+    assert equal.authentic == {"sack": True} and equal.state == "graded"
 
 
 def test_another_file_is_looked_at_packet_by_packet(case: Case, sack: LabSpec) -> None:
-    assert kinds(changed(case, files=FILES | {"seed-1/sack_on/flow1.server.txt": "cc"}), sack) == (
-        True,
-        set(),
-    )
-    assert case.authentic == {"sack": False}
+    other = changed(case, files=FILES | {"seed-1/sack_on/flow1.server.txt": "cc"})
+    assert kinds(other, sack) == (True, set())
+    assert compare(other, sack.runs[0], RECORDS, COURSE).authentic == {"sack": False}
 
 
 def test_a_manifest_that_does_not_fit_is_said_also_of_authentic_files(
@@ -121,7 +118,7 @@ def test_a_run_that_differs_is_flagged_by_its_captures_first(
 
     monkeypatch.setattr(comparison, "contained_as", contained)
     changed(case, files=FILES | {"seed-1/sack_on/flow1.server.txt": text_file})
-    comparison.settle(case, sack.runs[0], Path(), RECORDS, OURS)
+    case = comparison.settle(case, sack.runs[0], Path(), RECORDS, OURS)
     (flag,) = case.flags
     assert flag.kind == kind and said in flag.text
     assert (case.runs.get("sack") == [own["sack_on"]]) is is_measured
@@ -129,7 +126,9 @@ def test_a_run_that_differs_is_flagged_by_its_captures_first(
 
 def test_a_missing_run_is_marked_by_the_repeated_one(case: Case, sack: LabSpec) -> None:
     case.inspected.runs.clear()
-    assert kinds(case, sack) == (False, {"no run"}) and case.runs["sack"] == [RECORDS[0]["values"]]
+    assert kinds(case, sack) == (False, {"no run"})
+    repeated = compare(case, sack.runs[0], RECORDS, COURSE)
+    assert repeated.runs["sack"] == [RECORDS[0]["values"]]
 
 
 def test_another_link_or_seed_is_named(case: Case, sack: LabSpec) -> None:
@@ -156,19 +155,17 @@ def test_a_run_in_real_time_needs_a_look_unless_the_course_allows_it(
     case: Case, sack: LabSpec
 ) -> None:
     changed(case, testbed="native")
-    assert compare(case, sack.runs[0], RECORDS, COURSE), (
-        "its captures are compared with the repeated ones"
-    )
-    assert "real time" in {flag.kind for flag in case.flags}
-    case.flags.clear()
-    compare(case, sack.runs[0], RECORDS, replace(COURSE, native=True))
-    assert "real time" not in {flag.kind for flag in case.flags}
+    are_compared, flags = kinds(case, sack)
+    assert are_compared, "its captures are compared with the repeated ones"
+    assert "real time" in flags
+    allowed = compare(case, sack.runs[0], RECORDS, replace(COURSE, native=True))
+    assert "real time" not in {flag.kind for flag in allowed.flags}
 
 
-def test_what_lies_outside_of_the_band_is_flagged(case: Case) -> None:
-    case.bands = {"goodput_off": (200.0, 300.0), "factor": (1.0, 2.0)}
-    check_bands(case, Key({"goodput_off": 450.0, "factor": 1.5}))
-    assert [flag.text.partition(":")[0] for flag in case.flags] == ["goodput_off"]
+def test_what_lies_outside_of_the_band_is_flagged() -> None:
+    bands = {"goodput_off": (200.0, 300.0), "factor": (1.0, 2.0)}
+    (flag,) = outside_bands(bands, Key({"goodput_off": 450.0, "factor": 1.5}))
+    assert flag.kind == "band" and flag.text.startswith("goodput_off:")
 
 
 def test_a_class_of_another_course_is_refused_before_anything_is_run(case: Case) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from labs.definition.spec import LabSpec
 from labs.grading import exports, moodle
-from labs.grading.case import AnswerMark, Case, exported_points
+from labs.grading.case import AnswerMark, Case, Flag, exported_points
 from labs.grading.files import grades
 from labs.grading.intake import HandIn
 from labs.grading.intake_report import DownloadReport, IntakeLine
@@ -85,14 +85,16 @@ def test_plain_texts_and_numbers_stay_as_they_are() -> None:
 @pytest.mark.parametrize("text", ["a;=cmd|' /C calc'!A0.zip", '=1+1;"@x', "a\t=1", '-b;\n"+c'])
 def test_no_table_of_grading_has_a_formula(text: str, sack: LabSpec, tmp_path: Path) -> None:
     """Names of files and people, reasons, flags and notes are a stranger's."""
-    case = Case(HandIn(tmp_path, text, moodle="17"), tmp_path)
-    case.person = Person(text, text, text, canvas=text)
-    case.marks = [AnswerMark("why", text, text, 1.0, "read")]
-    case.notes.append(text)
+    case = Case(
+        HandIn(tmp_path, text, moodle="17"),
+        tmp_path,
+        person=Person(text, text, text, canvas=text),
+        marks=[AnswerMark("why", text, text, 1.0, "read")],
+        notes=[text],
+    )
     students = exported_points([case])
     refused = replace(case, refused=text, marks=[])
-    flagged = replace(case, flags=[])
-    flagged.flag("whose", text, text)
+    flagged = case.flagged(Flag("whose", text, text))
     line = {name: text for name in IntakeLine.__dataclass_fields__ if name != "look"}
     report = DownloadReport([IntakeLine(**line, look=True)])
     for content in (

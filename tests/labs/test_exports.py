@@ -15,7 +15,7 @@ import pytest
 
 from labs.definition.spec import LabSpec
 from labs.grading import exports, moodle
-from labs.grading.case import AnswerMark, Case, exported_points
+from labs.grading.case import AnswerMark, Case, Flag, exported_points
 from labs.grading.intake import HandIn
 from labs.grading.tables import Person, foreign_table, read_roster
 from topologies.errors import UsageError
@@ -34,10 +34,12 @@ def sack(sack: LabSpec) -> LabSpec:
 
 def case_of(student: str, points: float | None = 24.0, number: str = "", **person: str) -> Case:
     """A hand-in with one mark; None is an answer still to be read."""
-    case = Case(HandIn(Path(), student, moodle=number), Path())
-    case.person = Person(student, student.title(), f"{student}@uni.example", **person)
-    case.marks = [AnswerMark("why", "", "", points, "read")]
-    return case
+    return Case(
+        HandIn(Path(), student, moodle=number),
+        Path(),
+        person=Person(student, student.title(), f"{student}@uni.example", **person),
+        marks=[AnswerMark("why", "", "", points, "read")],
+    )
 
 
 @pytest.fixture
@@ -48,8 +50,7 @@ def students() -> list[Case]:
         case_of("ben", 24.0, "1002"),
         case_of("eve", None, "1003"),
     )
-    ben.flag("same captures", "as somebody else", "ann")
-    return [ann, ben, eve]
+    return [ann, ben.flagged(Flag("same captures", "as somebody else", "ann")), eve]
 
 
 @pytest.mark.parametrize("name", ["english", "german", "unknown_language", "gradebook"])
@@ -203,7 +204,7 @@ def test_canvas_own_gradebook_is_answered_with_its_rows_and_its_assignment(
     students: list[Case], sack: LabSpec
 ) -> None:
     people = {person.id: person for person in read_roster(WORKSHEETS / "gradebook.csv")}
-    students[0].person = people["u-ann"]
+    students[0] = replace(students[0], person=people["u-ann"])
     book = exports.read_gradebook(WORKSHEETS / "gradebook.csv", sack)
     assert book
     filled = exports.matched(book, sack, exported_points([*students, case_of("zoe")]))
@@ -241,10 +242,8 @@ def test_a_gradebook_without_the_assignment_says_that_one_is_made(
 def test_two_hand_ins_of_a_student_are_one_row(sack: LabSpec) -> None:
     """The one that was accepted counts; two of them leave the cell empty."""
     first, second = case_of("ann", 20.0, "1001"), case_of("ann", 24.0, "1001")
-    for case in (first, second):
-        case.flag("twice", "There is another.")
-    assert [student.points for student in exported_points([first, second])] == [None]
-    second.flags.clear()
-    assert [student.points for student in exported_points([first, second])] == [24.0]
-    first.flags.clear()
+    twice = Flag("twice", "There is another.")
+    flagged = [first.flagged(twice), second.flagged(twice)]
+    assert [student.points for student in exported_points(flagged)] == [None]
+    assert [student.points for student in exported_points([flagged[0], second])] == [24.0]
     assert [student.points for student in exported_points([first, second])] == [None]

@@ -49,13 +49,12 @@ METADATA: dict[str, Any] = {
 
 
 def case_of(student: str, sack: LabSpec) -> Case:
-    case = Case(HandIn(Path(), student), Path())
-    case.variant = variant(COURSE, sack, student)
-    case.marks = [
+    marks = [
         AnswerMark("goodput_off", "231 kbit/s", "231 kbit/s", 3.0, "right"),
         AnswerMark("why", "x", "", None, "read"),
     ]
-    return case
+    own = variant(COURSE, sack, student)
+    return Case(HandIn(Path(), student), Path(), variant=own, marks=marks)
 
 
 def submission_of(tmp_path: Path, *emails: str) -> Path:
@@ -85,10 +84,8 @@ def test_a_hand_in_belongs_to_its_submitter(
     sack: LabSpec,
     tmp_path: Path,
 ) -> None:
-    case = case_of(student, sack)
-    check_submitter(
-        case, [person] if person else [], read_submitters(submission_of(tmp_path, *emails))
-    )
+    submitters = read_submitters(submission_of(tmp_path, *emails))
+    case = check_submitter(case_of(student, sack), [person] if person else [], submitters)
     result = results(sack, case)
     assert (case.state == "graded") is ours and ("score" in result) is ours
     assert "example" not in result["output"], "nobody reads who else is in it"

@@ -12,11 +12,11 @@ from labs.definition.assignment import Course, variant
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec, Leaderboard, ScoreTerm
 from labs.grading import pages
-from labs.grading.case import Case, FlagKind
+from labs.grading.case import Case, Flag, FlagKind
 from labs.grading.files import CourseFiles, write
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
-from labs.grading.pages import GradedClass, draw_pseudonyms, pseudonyms, ranking
+from labs.grading.pages import GradedClass, pseudonyms, ranking, with_pseudonyms
 from labs.measuring import references
 from labs.measuring.measures import MeasuredRun
 from tests.labs.conftest import COURSE
@@ -31,19 +31,16 @@ def lab() -> LabSpec:
 
 
 def made_case(lab: LabSpec, student: str, scores: tuple[float, ...]) -> Case:
-    case = Case(HandIn(Path(), student), Path())
-    case.variant = variant(COURSE, lab, student)
-    tested = [forecast.TestedProgram(("whole",), score=score) for score in scores]
-    case.tested = {"transport": tested}
-    case.marks = Marker(lab, Key(), {}, {}, {}, {}, tested=case.tested).marks({})
-    return case
+    tested = {"transport": [forecast.TestedProgram(("whole",), score=each) for each in scores]}
+    marks = Marker(lab, Key(), {}, {}, {}, {}, tested=tested).marks({})
+    own = variant(COURSE, lab, student)
+    return Case(HandIn(Path(), student), Path(), variant=own, tested=tested, marks=marks)
 
 
 @pytest.fixture
 def cases(lab: LabSpec) -> list[Case]:
     made = [made_case(lab, student, scores) for student, scores in SCORES.items()]
-    draw_pseudonyms(COURSE, lab, made)
-    return made
+    return list(with_pseudonyms(COURSE, lab, made))
 
 
 def test_equal_means_share_a_rank(lab: LabSpec, cases: list[Case]) -> None:
@@ -58,19 +55,17 @@ def test_a_student_has_one_row_and_none_while_a_person_has_to_look(
 ) -> None:
     names = {case.student: case.pseudonym for case in cases}
     again = made_case(lab, "s-ann", (1.0, 1.0))
-    cases[0].flag(FlagKind.TWICE, "There is another one.")
-    again.flag(FlagKind.TWICE, "There is another one.")
-    cases[1].refuse("It cannot be read.")
-    everybody = [*cases, again, Case(HandIn(Path(), "eve"), Path())]
-    draw_pseudonyms(COURSE, lab, everybody)
+    twice = Flag(FlagKind.TWICE, "There is another one.")
+    looks = [cases[0].flagged(twice), again.flagged(twice), cases[1].refuse("It cannot be read.")]
+    everybody = [*looks, *cases[2:], Case(HandIn(Path(), "eve"), Path())]
+    everybody = with_pseudonyms(COURSE, lab, everybody)
     ranked = [place.pseudonym for place in ranking(lab, everybody)]
     assert ranked == [names["s-cat"], names["s-dan"]]
 
 
 def test_the_hand_in_that_can_be_ranked_counts(lab: LabSpec, cases: list[Case]) -> None:
     broken = Case(HandIn(Path(), "s-cat"), Path(), variant=cases[2].variant, refused="Broken.")
-    everybody = [broken, *cases]
-    draw_pseudonyms(COURSE, lab, everybody)
+    everybody = with_pseudonyms(COURSE, lab, [broken, *cases])
     assert ranking(lab, everybody)[0].pseudonym == cases[2].pseudonym
     assert len(ranking(lab, everybody)) == len(cases)
 

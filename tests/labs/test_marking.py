@@ -13,7 +13,7 @@ from labs.definition.assignment import variant
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec
 from labs.grading import files
-from labs.grading.case import AnswerMark, Case, exported_points
+from labs.grading.case import AnswerMark, Case, Flag, exported_points
 from labs.grading.decisions import OVERRIDES, apply_overrides, read_overrides
 from labs.grading.exports import results
 from labs.grading.inspection import HandedInRun, InspectedHandIn
@@ -241,15 +241,14 @@ def test_tolerance_is_a_quarter_of_the_spread_within_limits(sack: LabSpec) -> No
 
 def case_of(marker: Marker, sack: LabSpec, student: str = "ann", **answers: str) -> Case:
     given = {name: [text] for name, text in answers.items()}
-    case = Case(
-        HandIn(Path(), student, moodle="7"), Path(), InspectedHandIn(student=student, answers=given)
+    return Case(
+        HandIn(Path(), student, moodle="7"),
+        Path(),
+        InspectedHandIn(student=student, answers=given),
+        variant=variant(COURSE, sack, student),
+        person=Person(student, "Ann", "a@b.c", "7", "8"),
+        marks=marker.marks(given),
     )
-    case.variant, case.person = (
-        variant(COURSE, sack, student),
-        Person(student, "Ann", "a@b.c", "7", "8"),
-    )
-    case.marks = marker.marks(given)
-    return case
 
 
 def test_points_by_hand_survive_grading_again(
@@ -263,7 +262,7 @@ def test_points_by_hand_survive_grading_again(
     before = (tmp_path / OVERRIDES).read_text()
     for _ in range(2):
         case = case_of(marker, sack, why="Because.")
-        apply_overrides(case, sack, read_overrides(tmp_path, sack))
+        case = apply_overrides(case, sack, read_overrides(tmp_path, sack))
         assert case.points == 3.5 and case.state == "graded" and not case.open
     assert (tmp_path / OVERRIDES).read_text() == before
     (tmp_path / OVERRIDES).write_text(
@@ -274,8 +273,7 @@ def test_points_by_hand_survive_grading_again(
 
 
 def test_could_not_grade_is_never_zero_points(marker: Marker, sack: LabSpec) -> None:
-    case = case_of(marker, sack)
-    case.refused, case.marks = "It is no whole zip file.", []
+    case = replace(case_of(marker, sack), refused="It is no whole zip file.", marks=())
     assert case.state == "could not grade" and case.points is None
     assert "score" not in results(sack, case)
     row = next(csv.DictReader(io.StringIO(files.grades(sack, [case]))))
@@ -299,9 +297,7 @@ def test_names_and_answers_are_text_on_every_page(
 ) -> None:
     bad = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
     case = case_of(marker, sack, why=bad, goodput_off=bad)
-    case.person = Person("ann", bad)
-    case.flag(bad, bad, bad)
-    case.notes.append(bad)
+    case = replace(case, person=Person("ann", bad)).flagged(Flag(bad, bad, bad)).noted(bad)
     names = {case: "ann"}
     pages = [
         feedback_page(sack, case),
@@ -331,10 +327,9 @@ def test_copied_captures_flag_the_copy_and_not_whose_they_are(
     ann, ben, eve = (case_of(marker, sack, name) for name in ("ann", "ben", "eve"))
     for case, digest in ((ann, "a"), (ben, "a"), (eve, "e")):
         case.inspected.runs["sack"] = found_run(digest)
-    ann.authentic["sack"], ben.authentic["sack"], eve.authentic["sack"] = True, False, True
-    same_captures([ann, ben, eve])
-    assert (ann.state, ben.state, eve.state) == ("graded", "look", "graded")
-    assert [flag.with_whom for flag in ben.flags] == ["ann"]
+    ann, eve = (replace(case, authentic={"sack": True}) for case in (ann, eve))
+    ((flagged, flag),) = same_captures([ann, ben, eve])
+    assert flagged is ben and flag.with_whom == "ann"
 
 
 def test_numbers_that_fit_anothers_run_are_flagged_and_own_ones_are_not(
@@ -342,15 +337,15 @@ def test_numbers_that_fit_anothers_run_are_flagged_and_own_ones_are_not(
 ) -> None:
     ann, ben = case_of(marker, sack, "ann"), case_of(marker, sack, "ben")
     numbers = {question.id for question in sack.questions if question.kind == "number"}
-    other_variants(ann, [ben], sack, numbers, lambda _: [set()])
-    other_variants(ben, [ann], sack, set(), lambda _: [numbers])
+    ann = other_variants(replace(ann, right=numbers), [ben], sack, lambda _: [set()])
+    ben = other_variants(ben, [ann], sack, lambda _: [numbers])
     assert ann.state == "graded" and [flag.with_whom for flag in ben.flags] == ["ann"]
 
 
 def test_two_hand_ins_of_one_student_are_for_a_person(marker: Marker, sack: LabSpec) -> None:
     first, second = case_of(marker, sack), case_of(marker, sack)
-    same_student([first, second])
-    assert first.state == second.state == "look"
+    flagged = same_student([first, second])
+    assert [(case, flag.kind) for case, flag in flagged] == [(first, "twice"), (second, "twice")]
     assert len(set(files.file_names([first, second]).values())) == 2
 
 

@@ -16,7 +16,7 @@ from labs.definition import catalogue
 from labs.definition.assignment import Assignment, variant
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec
-from labs.grading.case import AnswerMark, Case, Verdict
+from labs.grading.case import AnswerMark, Case, Flag, Verdict
 from labs.grading.decisions import (
     ACCEPTED,
     Acceptance,
@@ -111,16 +111,18 @@ def case(sack: LabSpec, key: Key) -> Case:
         "factor": [long[:80]],
         "why": [long + " <b>bold</b> because " * 40],
     }
-    shown_case = Case(HandIn(Path(), "ann"), Path(), InspectedHandIn(student="ann", answers=given))
-    shown_case.variant, shown_case.person = (
-        variant(COURSE, sack, "ann"),
-        Person("ann", "Ann " + long[:60]),
+    return Case(
+        HandIn(Path(), "ann"),
+        Path(),
+        InspectedHandIn(student="ann", answers=given),
+        variant=variant(COURSE, sack, "ann"),
+        person=Person("ann", "Ann " + long[:60]),
+        marks=Marker(sack, key, {}, DERIVED, {}, {}).marks(given),
+        digest=DIGEST,
+    ).flagged(
+        Flag("captures", f"{long} differs from packet 1,234 on", "ben"),
+        Flag('odd "kind" <b>', "quoted rightly"),
     )
-    shown_case.marks = Marker(sack, key, {}, DERIVED, {}, {}).marks(given)
-    shown_case.digest = DIGEST
-    shown_case.flag("captures", f"{long} differs from packet 1,234 on", "ben")
-    shown_case.flag('odd "kind" <b>', "quoted rightly")
-    return shown_case
 
 
 def test_pages_fit_a_phone_and_raise_no_complaint(
@@ -154,7 +156,7 @@ def test_every_handout_fits_a_phone_and_its_network_is_whole(tmp_path: Path) -> 
 
 def test_a_reader_sees_predictions_and_names_as_code(case: Case, sack: LabSpec) -> None:
     foreseen = AnswerMark("predict_why", "Fewer <b>", "", 0, Verdict.GIVEN)
-    case.marks.append(foreseen)
+    case = replace(case, marks=[*case.marks, foreseen])
     page = reading_page(GradedClass(sack, COURSE, [], [case]), {case: "ann"})
     assert "Predicted: Fewer &lt;b&gt;" in page
     asked = replace(sack.question("why"), ask="Run `few` <b>?")
@@ -193,5 +195,5 @@ def test_what_is_ticked_becomes_an_acceptance_of_that_hand_in(
     (tmp_path / ACCEPTED).write_text(typed(page, tmp_path, _TICKED))
     lines = read_acceptances(tmp_path).accept
     assert lines == (before, Acceptance("ann", DIGEST, ("captures", 'odd "kind" <b>')))
-    apply_acceptances(case, Acceptances(lines))
+    case = apply_acceptances(case, Acceptances(lines))
     assert case.state == "graded" and len(case.accepted) == 2

@@ -52,9 +52,8 @@ def class_of(lab: LabSpec, key: Key) -> list[Case]:
         name = f"student{number:02}"
         given = {"why": [f"In frame {number} SACK names each gap, so I waited {number} s less."]}
         case = Case(HandIn(Path(), name), Path(), InspectedHandIn(student=name, answers=given))
-        case.variant, case.person = variant(COURSE, lab, name), Person(name)
-        case.marks, case.digest = Marker(lab, key, {}, DERIVED, {}, {}).marks(given), name * 3
-        cases.append(case)
+        own, marks = variant(COURSE, lab, name), Marker(lab, key, {}, DERIVED, {}, {}).marks(given)
+        cases.append(replace(case, variant=own, person=Person(name), marks=marks, digest=name * 3))
     return cases
 
 
@@ -127,8 +126,7 @@ def test_thirty_texts_are_read_by_keys(sack: LabSpec, key: Key, tmp_path: Path) 
 
 def check_feedback(sack: LabSpec, cases: Sequence[Case], decided: Overrides) -> None:
     """Check that a student reads which items were given, and why points are missing."""
-    for case in cases:
-        apply_overrides(case, sack, decided)
+    cases = [apply_overrides(case, sack, decided) for case in cases]
     partly = next(case for case in cases if decided.lines_for(case)["why"].items == (1, 2))
     items = rubric_items(sack.question("why"))
     page = feedback_page(sack, partly)

@@ -178,11 +178,11 @@ def _flags(folder: Path, run: Path, reference: Path, sack: LabSpec) -> set[str]:
     shutil.copytree(run, folder / "runs" / "sack")
     files, wanted = _raw_files(run), _raw_files(reference)
     record = {name: digest for name, digest in wanted.items() if "/sack_o" in name}
-    case = Case(HandIn(folder, "ann"), folder)
     handed_in = HandedInRun("runs/sack", "native", {}, [1], {}, files, [])
-    case.inspected = InspectedHandIn(runs={sack.runs[0].name: handed_in})
+    inspected = InspectedHandIn(runs={sack.runs[0].name: handed_in})
+    case = Case(HandIn(folder, "ann"), folder, inspected)
     records = [{"values": {}, "files": record}]
-    check_label(case, sack.runs[0], records, reference / "raw", LAB_RELEASE)
+    case = check_label(case, sack.runs[0], records, reference / "raw", LAB_RELEASE)
     flag_texts = " ".join(flag.text for flag in case.flags)
     assert all(flag.kind == "not real time" for flag in case.flags)
     return {sign for sign, words in _SIGNS.items() if words in flag_texts}

@@ -39,7 +39,6 @@ from labs.grading.case import Verdict
 from labs.grading.inspection import wanted
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
 from labs.grading.open_questions import expected
-from labs.grading.pages import VERDICTS
 from labs.grading.shared_work import similar_sentences
 from labs.instructor.lint import MOST_COPIED
 from labs.instructor.preview import mix_ups, unanswered
@@ -345,8 +344,8 @@ def test_sentences_that_are_nearly_alike_stand_side_by_side() -> None:
 
 
 def test_every_verdict_has_its_words_on_every_page() -> None:
-    assert {"given", "late", "right", "part", "mistake", "wrong"} <= VERDICTS.keys()
-    assert VERDICTS.keys() == {*Verdict}
+    assert {"given", "late", "right", "part", "mistake", "wrong"} <= {*Verdict}
+    assert all(verdict.words for verdict in Verdict)
 
 
 def test_what_was_predicted_is_a_file_of_the_hand_in() -> None:

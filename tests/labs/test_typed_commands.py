@@ -48,8 +48,7 @@ def own(tmp_path: Path) -> Assignment:
 def graded(own: Assignment) -> Case:
     """Return the hand-in in that folder after its commands were repeated."""
     case = Case(HandIn(own.folder, "ann"), own.folder, variant=own.variant)
-    repeat_typed(case, own.lab)
-    return case
+    return repeat_typed(case, own.lab)
 
 
 def test_commands_are_recorded_and_print_the_same_when_repeated(own: Assignment) -> None:

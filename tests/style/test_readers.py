@@ -45,6 +45,7 @@ OTHER_FILES = {
     "labs/grading/files.py": "what grading wrote",
     "labs/grading/log.py": "what grading wrote",
     "labs/grading/tables.py": "the instructor's worksheet, gradebook and class",
+    "labs/grading/pages.py": "the package's own words",
     "labs/grading/decisions.py": "the instructor's decisions",
     "testbed/modules/crash.py": "a module, and lines of a kernel, that were made here",
     "testbed/virtual/processes.py": "a file of this kernel's",
