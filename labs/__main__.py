@@ -1,7 +1,5 @@
 """`python -m labs`: the commands of `tcplab lab`, and `grade`."""
 
-from __future__ import annotations
-
 from testbed.host import in_virtual_environment
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """`tcplab lab` for students and `tcplab grade` for instructors."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The key of the lab about BBR next to CUBIC: who gets how much of three queues."""
 
-from __future__ import annotations
-
 from labs.definition.key import (
     Key,
     Numbers,

@@ -1,7 +1,5 @@
 """The key of the lab about bufferbloat: round trips and rates of a long and an active queue."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Variables, calculated, factor_of, full_packets, packets_waiting
 from labs.measuring.measures import MeasuredRun, Runs
 

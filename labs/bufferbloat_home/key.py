@@ -1,7 +1,5 @@
 """The key of the lab about bufferbloat at home: what applications feel of an upload."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Variables, calculated, full_packets, packets_waiting
 from labs.measuring.measures import MeasuredRun, Runs
 

@@ -1,7 +1,5 @@
 """The key of the congestion contest: the rates of a fixed window and of CUBIC next to it."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Variables, factor_of, ratio
 from labs.measuring.measures import Runs
 

@@ -1,7 +1,5 @@
 """The key of the lab about congestion control: CUBIC and Reno, near and far."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Numbers, Variables, calculated, change_effect, factor_of, ratio
 from labs.measuring.measures import MeasuredRun, Runs
 

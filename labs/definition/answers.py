@@ -9,8 +9,6 @@ Texts are UTF-8 with or without a byte order mark, or UTF-16 from Windows' Notep
 Pictures are PNG or JPEG by their first bytes: neither format can hold a program.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

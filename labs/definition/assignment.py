@@ -12,8 +12,6 @@ They have no time zone: they are local times, as Moodle's worksheet and archives
 Items of a rubric, each with the share of the points that it earns.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -10,8 +10,6 @@ Another package registers its labs as entry points:
     my_lab = "my_package.my_lab"
 """
 
-from __future__ import annotations
-
 import importlib
 import shutil
 import tomllib

@@ -6,8 +6,6 @@ secret, so neither a report nor a key in this package has their values. Times ar
 in bit/s, shares between 0 and 1, sizes in bytes.
 """
 
-from __future__ import annotations
-
 import ast
 import itertools
 import math

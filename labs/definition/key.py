@@ -1,7 +1,5 @@
 """The key of a lab: answers of measured runs, and the values of known mistakes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """The runs of a student: combination and seeds that a variant makes of each run of a lab."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -9,8 +9,6 @@ Each run of a script has its own guest, so a script that stops a guest stops no 
 a script differ in the values of sysctls only: names, arguments, environment and clock are equal.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

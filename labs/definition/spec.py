@@ -5,8 +5,6 @@ about the runs. Questions whose answers can be copied from tools and files are w
 `LabSpec.copied` are the points that they earn together.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ A text that may mean two things is refused, and a person reads it. So are ranges
 other text next to the number, except words without digits in parentheses at the end.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

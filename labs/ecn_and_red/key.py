@@ -1,7 +1,5 @@
 """The key of the lab about ECN and RED: marks, their reports, and the answers of senders."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Variables, calculated, first, full_packets, packets_waiting
 from labs.measuring.measures import MeasuredRun, Runs
 

@@ -1,7 +1,5 @@
 """The key of the lab about fairness: each flow's rate with one queue and with a fair one."""
 
-from __future__ import annotations
-
 import re
 from statistics import median
 

@@ -1,7 +1,5 @@
 """The key of the first lab: a rate, and the first round trip of a connection."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Numbers, Variables, change_effect
 from labs.measuring.measures import MeasuredRun, Runs
 

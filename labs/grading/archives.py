@@ -7,8 +7,6 @@ process (labs.measuring.contained), as each hand-in is. A file in it that cannot
 refused alone; only a download that cannot be read on is refused as a whole.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import lzma

@@ -5,8 +5,6 @@ are the student's words (labs.measuring.contained). A run in real time cannot be
 numbers are judged by a band: the spread over seeds of repeated runs, widened by half on each side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

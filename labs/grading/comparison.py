@@ -6,8 +6,6 @@ label is. Captures are read, and typed commands repeated, in limited processes
 (labs.measuring.contained).
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

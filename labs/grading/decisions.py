@@ -10,8 +10,6 @@ Late hand-ins: their times by Moodle's worksheet, Canvas's marks, or the downloa
 The files of a download of Moodle or Canvas have the time of the download, so these do not count.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Sequence

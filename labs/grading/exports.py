@@ -15,8 +15,6 @@ results.json for Gradescope's autograder, and whether the submitter owns the han
 Formats: https://gradescope-autograders.readthedocs.io, pages specs and submission_metadata.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ The files of one hand-in are made in a limited process (labs.measuring.contained
 the student. written.json lists all files, so that outdated ones can be removed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

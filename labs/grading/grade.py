@@ -1,7 +1,5 @@
 """`tcplab grade`: from a folder of hand-ins to a folder of grades."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ hand-in has are unpacked. Names, kinds and claimed sizes are not trusted. A hand
 whole, with a sentence for its owner. Files that no hand-in needs are passed over.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """A download taken in: its hand-ins, ready to be opened, and what each file belongs to."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence

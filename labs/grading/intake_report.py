@@ -6,8 +6,6 @@ times in the download if they are further apart than packing takes. If their ord
 are graded, and a person decides.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields

@@ -8,8 +8,6 @@ Before files are written over, former/NUMBER gets the former tables, report.json
 Gradescope, and log.csv gets a line for each grade that is another now.
 """
 
-from __future__ import annotations
-
 import csv
 import getpass
 import shutil

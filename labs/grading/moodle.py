@@ -12,8 +12,6 @@ The importer's behaviour is from moodle/moodle, mod/assign: feedback/offline/imp
   is now. So rows without final points stay unchanged.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator, Sequence

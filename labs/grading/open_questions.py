@@ -1,7 +1,5 @@
 """Points for answers that are no numbers: predictions, evidence, and designs that are run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ A step that reads a stranger's content runs in a limited process (labs.measuring
 other steps of a hand-in handle checked values only, and run inside `failure_domain`.
 """
 
-from __future__ import annotations
-
 import errno
 import re
 import unicodedata

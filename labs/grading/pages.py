@@ -4,8 +4,6 @@ The course's secret draws the leaderboard's pseudonyms, and only the feedback of
 one.
 """
 
-from __future__ import annotations
-
 import itertools
 import tomllib
 from collections import Counter

@@ -1,7 +1,5 @@
 """Work that hand-ins share: captures, another's numbers, texts, and similar sentences."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter, defaultdict

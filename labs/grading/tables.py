@@ -6,8 +6,6 @@ numbers have a decimal comma, spreadsheets separate cells by semicolons, and the
 within a line mean little: what follows a semicolon is treated as another cell.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 import tomllib

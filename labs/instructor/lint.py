@@ -6,8 +6,6 @@ reading, missing hints, and prose that is hard to read.
 A lab's key and tests, tried on made-up values to find names that do not exist.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping

@@ -3,8 +3,6 @@
 A hand-in is a stranger's file, so the sheet is made in a limited process.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Each question names the command whose run answers it. Formats: GIFT, which Moodl
 Markdown of text2qti, which makes the QTI package that Canvas imports.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ The processes are forked from a server that has loaded the readers, so each cost
 a second. A process that crashes, loops or eats memory ends alone.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

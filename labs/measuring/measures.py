@@ -7,8 +7,6 @@ with the columns of a sweep.
 Evidence has the keys of analysis.measures.evidence.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

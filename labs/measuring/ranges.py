@@ -1,7 +1,5 @@
 """A lab's runs for any variant: an instructor's key, and whether all ranges show the lesson."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ progress is read in a limited process (labs.measuring.contained).
 Runs on the hidden networks of a lab's forecasts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The key of the lab about the student's congestion control: the module compared with Reno."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Variables, compared, factor_of, first, ratio
 from labs.measuring.measures import Runs
 

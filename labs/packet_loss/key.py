@@ -1,7 +1,5 @@
 """The key of the lab about packet loss: the time of a fixed amount of data."""
 
-from __future__ import annotations
-
 from labs.definition.key import (
     Key,
     Numbers,

@@ -1,7 +1,5 @@
 """The key of the lab about a transport of one's own: its rate next to that of stop-and-wait."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Variables, factor_of, ratio
 from labs.measuring.measures import Runs
 

@@ -1,7 +1,5 @@
 """The key of the lab about reordering: rates and needless retransmissions."""
 
-from __future__ import annotations
-
 from labs.definition.key import Frames, Key, Variables, change_effect, factor_of, ratio
 from labs.measuring.measures import Runs
 

@@ -1,7 +1,5 @@
 """The key of the lab about retransmission: rates and counters of the loss sweep."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Variables, change_effect, factor_of, first, percent, ratio
 from labs.measuring.measures import MeasuredRun, Runs
 

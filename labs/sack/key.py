@@ -1,7 +1,5 @@
 """The key of the SACK lab: every answer from what the student's own run measured."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Variables, change_effect, factor_of, ratio
 from labs.measuring.measures import MeasuredRun, Runs
 

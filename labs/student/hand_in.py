@@ -4,8 +4,6 @@ Checks find missing, unreadable and implausible answers without a key. The zip h
 the runs' manifests and raw files, and pictures, modules and scripts.
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A student's folder: handout in Markdown, HTML and PDF, answer sheet, drawings, notebook."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

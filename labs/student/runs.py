@@ -6,8 +6,6 @@ typed.json records each with what it printed. Programs are the image's, and virt
 still while a student thinks, so grading repeats the commands and compares what they print.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator

@@ -8,8 +8,6 @@ Graphs show expected lines over time, computed from the rules that TCP follows. 
 examples, so axes have no numbers. A drawing is 360 wide, to be readable on a phone.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import tomllib

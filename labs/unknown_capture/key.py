@@ -1,7 +1,5 @@
 """The key of the lab about an unknown capture: the faults that were drawn, and their frames."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Numbers, Variables, compared
 from labs.measuring.measures import Runs
 

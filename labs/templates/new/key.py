@@ -1,7 +1,5 @@
 """The key of a lab: the right answers, from the student's run."""
 
-from __future__ import annotations
-
 from labs.definition.key import Key, Variables
 from labs.measuring.measures import Runs
 
