@@ -1,7 +1,7 @@
 """How an experiment is carried out: for each condition settings, captures, flows, read-outs.
 
 Runs inside the guest or in the native testbed's namespaces, with the standard library and
-Mininet only. What it writes is described in docs/run-directory.md.
+Mininet only. What it writes is described in docs/reference/run-directory.md.
 """
 
 from __future__ import annotations

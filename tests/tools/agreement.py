@@ -56,7 +56,7 @@ class CaptureComparison:
 
     `strangers` are sentences about connections that only one reader has, `fault` the damage of the
     file. `divided` counts connections of tcptrace that are others by our definition
-    (docs/analysis.md, "Which packets are one connection").
+    (docs/concepts/capture-analysis.md, "Which packets are one connection").
     """
 
     capture: Path
