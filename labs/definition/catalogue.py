@@ -21,7 +21,7 @@ from typing import Any
 import labs
 from labs.definition.spec import NAME, LabSpec
 from topologies.data import from_data
-from topologies.errors import UsageError
+from topologies.errors import UsageError, named
 from topologies.plugins import additional, registered
 
 TEXTS, BACKGROUND, DRAWINGS = "questions.toml", "background.md.j2", "drawings.toml"
@@ -115,8 +115,7 @@ def folder_of(name: str) -> Path:
 @cache
 def find(name: str, language: str = FIRST_LANGUAGE) -> LabSpec:
     """Return the lab in that language. Raises UsageError with what there is, or what is wrong."""
-    if name not in names():
-        raise UsageError(f"There is no lab '{name[:40]}'.", f"There are: {', '.join(names())}.")
+    named("There is no lab", name, dict.fromkeys(names()))
     folder = folder_of(name)
     written = languages(folder)
     if language not in written:

@@ -43,9 +43,9 @@ def preview_command(
     """Show handouts, keys, the spread of answers, and where the points go."""
     from labs.instructor.preview import run_variants, write_preview
 
+    lab, course = catalogue.find(name), read_course(course_file)
     folder = out or _folder(name)
     folder.mkdir(parents=True, exist_ok=True)
-    lab, course = catalogue.find(name), read_course(course_file)
     found = run_variants(lab, variants, folder, course, workers)
     click.echo(write_preview(found, folder))
     click.echo(found.summary)
@@ -63,11 +63,10 @@ def bank_command(
     """Write quiz questions with drawn numbers: GIFT for Moodle, text2qti for Canvas."""
     from labs.instructor.question_bank import write_bank
 
+    lab, course = catalogue.find(name), read_course(course_file)
     folder = out or Path(f"{name}-bank")
     folder.mkdir(parents=True, exist_ok=True)
-    for file in write_bank(
-        catalogue.find(name), variants, folder, read_course(course_file), workers
-    ):
+    for file in write_bank(lab, variants, folder, course, workers):
         click.echo(file)
 
 
