@@ -48,8 +48,8 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from experiments.spec import sack as sack
     from experiments.spec import sending_with as sending_with
     from experiments.spec import word as word
-    from experiments.sweep.run import SweepResult as SweepResult
-    from experiments.sweep.run import sweep as sweep
+    from experiments.sweep.results import SweepResult as SweepResult
+    from experiments.sweep.results import sweep as sweep
     from labs.student import python_api as lab  # noqa: F401
     from testbed import VERSION as VERSION
     from topologies.errors import TcplabError as TcplabError

@@ -162,9 +162,9 @@ def compare_command(
     Exits with 0 without a difference, 3 with one, 1 or 2 after a failure.
     """
     from experiments.sweep.kernel_cases import chosen_cases
-    from experiments.sweep.kernels import KernelComparison, KernelPair, carry_out
+    from experiments.sweep.kernels import KernelPair, comparison_of
     from experiments.sweep.progress import watching
-    from experiments.sweep.run import runner_for
+    from experiments.sweep.run import carry_out, runner_for
 
     cases = chosen_cases(names)
     kernels = KernelPair(str(chosen(old)), str(chosen(new)))
@@ -173,8 +173,8 @@ def compare_command(
     runner = runner_for(ready_lab(kernels), [case.spec for case in cases], workers)
     runner = replace(runner, wall_seconds=_LONGEST)
     with watching("compare") as watch:
-        asked = KernelComparison(kernels, cases, range(1, seeds + 1))
-        folder = carry_out(asked, out, runner, watch, program)
+        asked = comparison_of(kernels, cases, range(1, seeds + 1), program)
+        folder = carry_out(asked, out, runner, watch)
     status = make_page("kernels", folder)
     raise SystemExit(status or _status(folder))
 
@@ -190,9 +190,7 @@ def _program() -> Path | None:
 
 
 def _status(folder: Path) -> int:
-    from experiments.sweep.kernels import FILE
-
-    content = json.loads((folder / FILE).read_text())
+    content = json.loads((folder / "comparison.json").read_text())
     if content["failures"]:
         raise TcplabError(
             f"{len(content['failures'])} runs failed or are not proved: {content['failures'][0]}",

@@ -148,23 +148,21 @@ def reproduce(
 
     The same command goes on after a stop.
     """
-    from experiments.study.points import combinations
     from experiments.study.points import period_kernels as built_of_the_time
     from experiments.study.published import chosen
     from experiments.sweep.progress import watching
-    from experiments.sweep.reproduce import ReproductionRequest, carry_out, series_of
-    from experiments.sweep.run import runner_for
+    from experiments.sweep.reproduce import Reproduction
+    from experiments.sweep.run import carry_out, runner_for
     from testbed.lab.kernel import choice
 
     wanted = chosen(quick, names, texts)
     on = str(choice.chosen(kernel or DEFAULT_KERNEL))
     kernels = built_of_the_time(wanted) if period_kernels else {}
-    runs = combinations(wanted, on, series_of(kernels)).values()
-    needed = [combination.spec for each in runs for combination in each.values()]
+    asked = Reproduction(wanted, quick, names, texts, on, kernels)
+    needed = [each.spec for times in asked.combinations.values() for each in times.values()]
     require_writable(out)
     ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
     runner = replace(runner_for(ready, needed, workers, scheduler), wall_seconds=_LONGEST)
-    request = ReproductionRequest(wanted, quick, names, texts, on, kernels)
     with watching("reproduce") as watch:
-        folder = carry_out(request, out, runner, watch, watch.note)
+        folder = carry_out(asked, out, runner, watch)
     raise SystemExit(print_page("reproduction", folder, strict=strict, as_json=as_json))

@@ -157,12 +157,13 @@ def _cached(planned: Plan, out: Path) -> int:
 
 def _run(planned: Plan, runner: PointRunner, out: Path) -> Path:
     from experiments.sweep.progress import watching
+    from experiments.sweep.results import GridSweep
     from experiments.sweep.run import carry_out
 
     varied = tuple(factor.name for factor in planned.factors)
     with watching(planned.named.name, planned.named.progress(), varied) as watch:
         try:
-            return carry_out(planned, out, runner, watch)
+            return carry_out(GridSweep(planned), out, runner, watch)
         except KeyboardInterrupt:
             watch.note(
                 f"{watch.done:,} of {watch.points:,} points are cached; the same command goes on"

@@ -8,7 +8,6 @@ one family: each p is corrected for all of them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -18,21 +17,17 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from analysis.statistics.paired_tests import Paired, holm, paired, verdict_of
-from experiments.run.session import lab_facts
-from experiments.run.store import Facts, RunFolder, result_folder
 from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination
 from experiments.study.kernels import refuse_what_is_lacking
 from experiments.sweep.kernel_cases import KernelCase, KernelMeasure
 from experiments.sweep.point import Origin, Point, Record, origin
-from experiments.sweep.run import PointRunner, Watch
-from experiments.sweep.store import results
+from experiments.sweep.run import EndedPoints, PointRuns
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import built_lab
 from testbed.packetdrill import cases_of, run_kernel_scripts
 from topologies.errors import TcplabError, UsageError
 
-FOLDER, FILE = "kernels", "comparison.json"
 LEAST = 0.01
 """Share by which a figure must differ to count as larger or smaller."""
 Place = tuple[str, str, str]
@@ -122,12 +117,77 @@ class ComparedFigure:
 
 @dataclass
 class KernelComparison:
-    """Kernels, cases and seeds to compare, and the records known so far."""
+    """Kernels, cases and seeds to compare: a preset (experiments.sweep.run), with its records.
+
+    With packetdrill's `program` the scripts of the kernels run as well. `left_out` are sentences
+    about what cannot be compared.
+    """
 
     kernels: KernelPair
     cases: tuple[KernelCase, ...]
     seeds: Sequence[int]
+    program: Path | None = None
+    left_out: list[str] = field(default_factory=list)
+    facts: Sequence[Mapping[str, Any]] = ()
     records: dict[tuple[Place, int], Record] = field(default_factory=dict)
+    scripts: dict[str, Any] = field(default_factory=dict)
+    kind = "kernels"
+    shelf = "kernels"
+    file = "comparison.json"
+    label = "compare"
+
+    def about(self, runs: PointRuns) -> dict[str, Any]:
+        return {"experiment": self.label}
+
+    def fill(self, runs: PointRuns) -> None:
+        runs.run(self.points(origin(runs.runner.lab)))
+        if self.program:
+            try:
+                self.scripts = asdict(compare_scripts(self.kernels, self.program, runs.watch.note))
+            except TcplabError as error:
+                sentence = f"The kernels' packetdrill scripts are left out: {error.problem}"
+                self.left_out.append(sentence)
+
+    def points(self, origin: Origin) -> list[Point]:
+        """Return the points; both kernels of a seed are neighbours."""
+        every = [
+            Combination(
+                (("case", case.name), ("condition", condition.name), ("kernel", kernel)),
+                None,
+                replace(case.spec, kernel=kernel, conditions=(condition,)),
+            )
+            for case in self.cases
+            for condition in case.spec.conditions
+            for kernel in self.kernels
+        ]
+        return [origin.point(combination, seed) for seed in self.seeds for combination in every]
+
+    def content(self, runs: PointRuns, ended: EndedPoints, folder: Path) -> dict[str, Any]:
+        for point, record in ended:
+            values = dict(point.combination.values)
+            place = values["kernel"], values["case"], values["condition"]
+            self.records[place, point.seed] = record
+        return self.described()
+
+    def described(self) -> dict[str, Any]:
+        """Return the content of comparison.json, but for what all kinds of results have."""
+        figures = self.figures()
+        return {
+            "kernels": list(self.facts),
+            "seeds": list(self.seeds),
+            "least": LEAST,
+            "cases": [
+                {
+                    "name": case.name,
+                    "sentence": case.sentence,
+                    "figures": [figure.data() for figure in figures if figure.case == case.name],
+                }
+                for case in self.cases
+            ],
+            "left_out": self.left_out,
+            "failures": self.failures(),
+            "scripts": self.scripts,
+        }
 
     def figures(self) -> list[ComparedFigure]:
         """Return each figure of each case, with its p corrected for all."""
@@ -198,88 +258,24 @@ def _refusals(spec: ExperimentSpec, kernels: KernelPair) -> Iterator[tuple[str, 
                 yield condition.name, f"{condition.label} is left out: {error.problem}"
 
 
-def points(comparison: KernelComparison, origin: Origin) -> dict[str, tuple[Point, Place]]:
-    """Return each point and its place by key; both kernels of a seed are neighbours."""
-    found = {}
-    for seed in comparison.seeds:
-        for case in comparison.cases:
-            for condition in case.spec.conditions:
-                for kernel in comparison.kernels:
-                    place = kernel, case.name, condition.name
-                    spec = replace(case.spec, kernel=kernel, conditions=(condition,))
-                    values = ("case", case.name), ("condition", condition.name), ("kernel", kernel)
-                    point = origin.point(Combination(values, None, spec), seed)
-                    found[point.key] = point, place
-    return found
-
-
-def described(
-    comparison: KernelComparison, facts: Mapping[str, Any], left_out: Sequence[str]
-) -> dict[str, Any]:
-    """Return the content of comparison.json."""
-    figures = comparison.figures()
-    return {
-        "format": 1,
-        "kernels": [facts[kernel] for kernel in comparison.kernels],
-        "seeds": list(comparison.seeds),
-        "least": LEAST,
-        "cases": [
-            {
-                "name": case.name,
-                "sentence": case.sentence,
-                "figures": [figure.data() for figure in figures if figure.case == case.name],
-            }
-            for case in comparison.cases
-        ],
-        "left_out": list(left_out),
-        "failures": comparison.failures(),
-    }
-
-
-def carry_out(
-    asked: KernelComparison,
-    out: Path,
-    runner: PointRunner,
-    watch: Watch,
+def comparison_of(
+    kernels: KernelPair,
+    cases: Sequence[KernelCase],
+    seeds: Sequence[int],
     program: Path | None = None,
-) -> Path:
-    """Run the points that are not known yet, and return the finished folder with comparison.json.
+) -> KernelComparison:
+    """Return the comparison of two kernels that are built, of all that both can run.
 
-    With packetdrill's `program` the scripts of the kernels run as well. Finished runs are kept in
-    any case: the same call continues. Raises UsageError if the kernels are identical.
+    Raises UsageError if the kernels are identical.
     """
-    kernels = asked.kernels
-    facts = {kernel: _facts(kernel) for kernel in kernels}
-    if facts[kernels.old]["digest"] == facts[kernels.new]["digest"]:
+    old, new = map(_facts, kernels)
+    if old["digest"] == new["digest"]:
         raise UsageError(
-            f"{facts[kernels.old]['name']} and {facts[kernels.new]['name']} are the same kernel,"
-            " byte for byte.",
+            f"{old['name']} and {new['name']} are the same kernel, byte for byte.",
             "Compare it with another; a patch that changes no code changes no figure.",
         )
-    kept, left_out = runnable(asked.cases, kernels)
-    comparison, scripts = replace(asked, cases=kept), dict[str, Any]()
-
-    def write(run: RunFolder, timing: Facts) -> dict[str, Any]:
-        content = {
-            "id": run.identifier,
-            **timing,
-            **described(comparison, facts, left_out),
-            "scripts": scripts,
-        }
-        (run.folder / FILE).write_text(json.dumps(content, indent=1) + "\n")
-        return {"kind": "kernels", "experiment": "compare", **lab_facts(runner.lab), **timing}
-
-    with results(out) as memory, result_folder(out / FOLDER, "compare", write) as run:
-        wanted = points(comparison, origin(runner.lab))
-        needed = [point for point, _ in wanted.values()]
-        for point, record in runner.run_missing(needed, memory, watch):
-            comparison.records[wanted[point.key][1], point.seed] = record
-        if program:
-            try:
-                scripts |= asdict(compare_scripts(kernels, program, watch.note))
-            except TcplabError as error:
-                left_out.append(f"The kernels' packetdrill scripts are left out: {error.problem}")
-    return run.place
+    kept, left_out = runnable(cases, kernels)
+    return KernelComparison(kernels, kept, seeds, program, left_out, (old, new))
 
 
 def _facts(kernel: str) -> dict[str, Any]:

@@ -1,20 +1,20 @@
-"""Runs of all published numbers: a point for each setting and seed.
+"""Published numbers reproduced: a point for each setting and seed, a row for each number.
 
-Content of reproduction.json: a row for each published number, with our values.
+A sweep has such rows too, for the points that have the settings of a published number.
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from analysis.measures.metrics import Row
+from analysis.measures.results import value_of
 from analysis.statistics.published import TOLERANCE
-from experiments.run.session import for_page, lab_facts
-from experiments.run.store import Facts, RunFolder, result_folder
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec, Flow
 from experiments.study.catalogue import find
 from experiments.study.grid import Combination
@@ -25,59 +25,101 @@ from experiments.study.points import (
     combinations,
     command,
     condition_of,
-    described,
     profile_of,
+    published_with_run,
     times,
     told,
 )
+from experiments.study.points import described as target_row
 from experiments.study.published import Target, published_study, seeds_of, targets
 from experiments.sweep.point import CAPTURES, ROWS, Point, Record, origin
-from experiments.sweep.results import NETWORK, counted_verdicts, taken
-from experiments.sweep.run import PointRunner, Watch
-from experiments.sweep.store import results
+from experiments.sweep.run import EndedPoints, PointRuns
 from testbed.lab.ready import Lab
 
+SeedRecord = tuple[int, Record]
 
-@dataclass
-class ReproducedRuns:
-    """The combinations of each target, and the records of their seeds that are known.
 
-    A record's key is the combination's digest, the expression that it has, and the seed. `kernels`
-    are those of the studies' times, by study.
+@dataclass(frozen=True)
+class Reproduction:
+    """Targets to reproduce, in the short or in the full form: a preset (experiments.sweep.run).
+
+    `only` are names of studies and `rows` texts of rows, if some were chosen. `kernels` are those
+    of the studies' times; everything else runs on `kernel`.
     """
 
-    combinations: dict[Target, dict[Time, Combination]] = field(default_factory=dict)
-    records: dict[tuple[str, str, int], Record] = field(default_factory=dict)
+    targets: Sequence[Target]
+    quick: bool
+    only: Sequence[str] = ()
+    rows: Sequence[str] = ()
+    kernel: str = DEFAULT_KERNEL
     kernels: Mapping[str, PeriodKernelChoice] = field(default_factory=dict)
+    kind = "reproduction"
+    shelf = "reproductions"
+    file = "reproduction.json"
 
-    def of(self, target: Target, time: Time) -> list[tuple[int, Record]]:
-        """Return the seeds of a target in order, with their records."""
-        combination = self.combinations.get(target, {}).get(time)
-        if combination is None:
-            return []
-        return [
-            (seed, record)
-            for (digest, expression, seed), record in sorted(self.records.items())
-            if (digest, expression) == (combination.digest, target.expression)
+    @property
+    def label(self) -> str:
+        return "quick" if self.quick else "full"
+
+    def about(self, runs: PointRuns) -> dict[str, Any]:
+        return {"experiment": "all"}
+
+    @cached_property
+    def combinations(self) -> dict[Target, dict[Time, Combination]]:
+        """The combinations of each target that is run."""
+        series = {name: each.series for name, each in self.kernels.items() if each.series}
+        return combinations(self.targets, self.kernel, series)
+
+    def fill(self, runs: PointRuns) -> None:
+        points = self._points(runs.runner.lab)
+        known = runs.memory.known(point.key for point in points)
+        missing = [point for point in points if point.key not in known]
+        for line in (
+            *told(self.kernels.values()),
+            estimated(missing, self.quick, runs.runner.slots),
+        ):
+            runs.watch.note(line)
+        runs.run(points)
+
+    def _points(self, lab: Lab) -> list[Point]:
+        """Return each point once, seed by seed: an interrupted run then has a first seed of all."""
+        sources = {text: origin(lab, text) for text in set(map(_measures, self.combinations))}
+        unique = {
+            (combination.digest, target.expression): (combination, target)
+            for target, both in self.combinations.items()
+            for combination in both.values()
+        }
+        points = [
+            sources[_measures(target)].point(combination, seed)
+            for combination, target in unique.values()
+            for seed in seeds_of(target.experiment, self.quick)
         ]
+        return sorted(points, key=lambda point: point.seed)
 
-
-def studies(
-    targets: Sequence[Target], carried: ReproducedRuns, quick: bool
-) -> list[dict[str, Any]]:
-    """Return the studies in the order of their targets."""
-    names = list(dict.fromkeys(target.experiment for target in targets))
-    return [
-        _study(name, [target for target in targets if target.experiment == name], carried, quick)
-        for name in names
-    ]
+    def content(self, runs: PointRuns, ended: EndedPoints, folder: Path) -> dict[str, Any]:
+        records: dict[tuple[str, str], list[SeedRecord]] = defaultdict(list)
+        for point, record in ended:
+            known_as = point.combination.digest, point.origin.metric
+            records[known_as].append((point.seed, record))
+        names = dict.fromkeys(target.experiment for target in self.targets)
+        return {
+            "mode": self.label,
+            "only": list(self.only),
+            "rows": list(self.rows),
+            "studies": [_study(name, self, records) for name in names],
+        }
 
 
 def _study(
-    name: str, targets: Sequence[Target], carried: ReproducedRuns, quick: bool
+    name: str, asked: Reproduction, records: Mapping[tuple[str, str], list[SeedRecord]]
 ) -> dict[str, Any]:
     study, profile = published_study(name), profile_of(name)
     settings = (*profile.settings, *profile.path) if profile else ()
+    targets = [
+        ReproducedTarget.of(target, asked.combinations.get(target, {}), records)
+        for target in asked.targets
+        if target.experiment == name
+    ]
     return {
         "name": name,
         "claim": find(name).claim,
@@ -87,11 +129,11 @@ def _study(
             for setting in settings
         ],
         "profile_differs": profile.differs if profile else "",
-        "kernel": _kernel(name, carried.kernels.get(name)),
-        "notes": [*([study.short_form] if quick and study.short_form else []), *study.notes],
+        "kernel": _kernel(name, asked.kernels.get(name)),
+        "notes": [*([study.short_form] if asked.quick and study.short_form else []), *study.notes],
         "plot": study.plot,
-        "rows": [_row(target, carried) for target in targets],
-        "failures": list(_failures(targets, carried)),
+        "rows": [target.row() for target in targets],
+        "failures": list(_failures(targets)),
     }
 
 
@@ -108,44 +150,54 @@ def _kernel(name: str, choice: PeriodKernelChoice | None) -> dict[str, Any] | No
     }
 
 
-def _row(target: Target, carried: ReproducedRuns) -> dict[str, Any]:
-    values, proved = dict[str, list[float]](), set[int]()
-    for time in TIMES:
-        runs = [run for run in carried.of(target, time) if run[1]["status"] == "complete"]
-        rows = (record["rows"] for _, record in runs)
-        values[time] = taken(target, condition_of(target, time), rows) if runs else []
-        proved |= {seed for seed, _ in runs}
-    return {
-        **described(target),
-        **_setting(target, carried),
-        **values,
-        "seeds": sorted(proved),
-        "command": command(target) if carried.combinations.get(target) else None,
-    }
+@dataclass(frozen=True)
+class ReproducedTarget:
+    """A target with its combinations, and the records of each: seeds in order."""
+
+    target: Target
+    combinations: Mapping[Time, Combination]
+    records: Mapping[Time, list[SeedRecord]]
+
+    @classmethod
+    def of(
+        cls,
+        target: Target,
+        combinations: Mapping[Time, Combination],
+        records: Mapping[tuple[str, str], list[SeedRecord]],
+    ) -> ReproducedTarget:
+        """Look up the records, by the digest of their combination and the expression they have."""
+        keys = {time: (each.digest, target.expression) for time, each in combinations.items()}
+        return cls(target, combinations, {time: records.get(key, []) for time, key in keys.items()})
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of reproduction.json: values of proved runs."""
+        target, values, proved = self.target, dict[str, list[float]](), set[int]()
+        for time in TIMES:
+            runs = [run for run in self.records.get(time, ()) if run[1]["status"] == "complete"]
+            rows = (record["rows"] for _, record in runs)
+            values[time] = taken(target, condition_of(target, time), rows) if runs else []
+            proved |= {seed for seed, _ in runs}
+        last = self.combinations.get(times(target.experiment)[-1])
+        return {
+            **target_row(target),
+            "setting": " ".join([*map("=".join, target.settings), target.condition]),
+            "line_rate": last is not None and at_line_rate(target, last.spec),
+            **values,
+            "seeds": sorted(proved),
+            "command": command(target) if self.combinations else None,
+        }
 
 
-def _setting(target: Target, carried: ReproducedRuns) -> dict[str, Any]:
-    """Return the name that all rows of one published setting share, and if its link was full."""
-    combination = carried.combinations.get(target, {}).get(times(target.experiment)[-1])
-    return {
-        "setting": " ".join([*map("=".join, target.settings), target.condition]),
-        "line_rate": combination is not None and at_line_rate(target, combination.spec),
-    }
-
-
-def _failures(targets: Iterable[Target], carried: ReproducedRuns) -> Iterable[dict[str, Any]]:
+def _failures(targets: Iterable[ReproducedTarget]) -> Iterator[dict[str, Any]]:
     """Yield a line for each target and problem, with its seeds."""
     seeds: dict[tuple[str, str], set[int]] = {}
-    for target in targets:
-        for seed, record in [run for time in TIMES for run in carried.of(target, time)]:
+    for each in targets:
+        for seed, record in [run for time in TIMES for run in each.records.get(time, ())]:
             if record["status"] != "complete":
-                seeds.setdefault((target.where, record["problem"]), set()).add(seed)
+                seeds.setdefault((each.target.where, record["problem"]), set()).add(seed)
     for (place, problem), failed in seeds.items():
-        yield {
-            "where": f"{place}, seed {', '.join(map(str, sorted(failed)))}",
-            "problem": problem,
-            "log": None,
-        }
+        where = f"{place}, seed {', '.join(map(str, sorted(failed)))}"
+        yield {"where": where, "problem": problem, "log": None}
 
 
 _FULL = 1 - TOLERANCE
@@ -182,99 +234,6 @@ def _highest(spec: ExperimentSpec, flow: Flow) -> float:
     rates = [port.channel.bandwidth.base for port in ports if port.channel]
     mtu = spec.topology.mtu.base
     return min(rates) * (mtu - _HEADERS) / (mtu + _FRAME_HEADER)
-
-
-@dataclass(frozen=True)
-class ReproductionRequest:
-    """Targets to reproduce, in the short or in the full form.
-
-    `only` are names of studies and `rows` texts of rows, if some were chosen. `kernels` are those
-    of the studies' times; everything else runs on `kernel`.
-    """
-
-    targets: Sequence[Target]
-    quick: bool
-    only: Sequence[str] = ()
-    rows: Sequence[str] = ()
-    kernel: str = DEFAULT_KERNEL
-    kernels: Mapping[str, PeriodKernelChoice] = field(default_factory=dict)
-
-
-def carry_out(
-    request: ReproductionRequest,
-    out: Path,
-    runner: PointRunner,
-    watch: Watch,
-    tell: Callable[[str], None] = lambda _: None,
-) -> Path:
-    """Run the points that are not known yet, and return the folder with reproduction.json.
-
-    Finished runs are kept in any case: the same call continues. `tell` gets sentences about the
-    kernels and the time that it may take.
-    """
-    carried = ReproducedRuns(kernels=request.kernels)
-    mode = "quick" if request.quick else "full"
-
-    def write(run: RunFolder, facts: Facts) -> dict[str, Any]:
-        totals = _totals(carried)
-        content = {
-            "format": 1,
-            "id": run.identifier,
-            "mode": mode,
-            "only": list(request.only),
-            "rows": list(request.rows),
-            **for_page(runner.lab),
-            **facts,
-            **totals,
-            NETWORK: counted_verdicts(carried.records.values()),
-            "studies": studies(request.targets, carried, request.quick),
-        }
-        (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
-        kind = {"kind": "reproduction", "experiment": "all"}
-        return kind | lab_facts(runner.lab) | facts | totals
-
-    with results(out) as memory, result_folder(out / "reproductions", mode, write) as run:
-        on = series_of(request.kernels)
-        carried.combinations = combinations(request.targets, request.kernel, on)
-        points = _points(carried, request.quick, runner.lab)
-        known = memory.done(point.key for point in points)
-        missing = [point for point in points if point.key not in known]
-        lines = told(request.kernels.values())
-        for line in (*lines, estimated(missing, request.quick, runner.slots)):
-            tell(line)
-        for point, record in runner.run_missing(points, memory, watch):
-            known_as = point.combination.digest, point.origin.metric, point.seed
-            carried.records[known_as] = record
-    return run.place
-
-
-def series_of(kernels: Mapping[str, PeriodKernelChoice]) -> dict[str, str]:
-    """Return the kernel of each study that can run on one of its time."""
-    return {name: choice.series for name, choice in kernels.items() if choice.series}
-
-
-def _totals(carried: ReproducedRuns) -> dict[str, float]:
-    usages = [record.get("usage", {}) for record in carried.records.values()]
-    return {
-        name: round(sum(usage.get(short, 0.0) for usage in usages), 2)
-        for name, short in (("virtual_seconds", "clock_seconds"), ("cpu_seconds", "cpu_seconds"))
-    }
-
-
-def _points(carried: ReproducedRuns, quick: bool, lab: Lab) -> list[Point]:
-    """Return each point once, seed by seed: an interrupted run then has a first seed of all."""
-    sources = {text: origin(lab, text) for text in set(map(_measures, carried.combinations))}
-    unique = {
-        (combination.digest, target.expression): (combination, target)
-        for target, both in carried.combinations.items()
-        for combination in both.values()
-    }
-    points = [
-        sources[_measures(target)].point(combination, seed)
-        for combination, target in unique.values()
-        for seed in seeds_of(target.experiment, quick)
-    ]
-    return sorted(points, key=lambda point: point.seed)
 
 
 def _measures(target: Target) -> str:
@@ -321,3 +280,56 @@ def _long(seconds: float) -> str:
     if minutes < 120:
         return "1 minute" if minutes == 1 else f"{minutes} minutes"
     return f"{seconds / 3600:.1f} hours"
+
+
+Cell = tuple[ExperimentSpec, Iterable[tuple[int, list[Row]]]]
+"""The spec of a combination, and each seed with the rows of its proved run."""
+
+
+def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
+    """Return a value of each run's rows under this condition, in the target's unit.
+
+    Runs without a value are left out.
+    """
+    chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
+    values = (value_of(rows, target.metric, target.flow, target.among) for rows in chosen)
+    return [round(value * target.scale, 6) for value in values if value is not None]
+
+
+def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
+    """Return `published` of sweep.json: the rows of a reproduction, from proved points.
+
+    The rows are of the short forms if no point was run as published. Without a point that has the
+    settings of a published number there are no rows.
+    """
+    measured = list(cells)
+    for quick in (False, True):
+        rows = [row for row in _rows(measured, quick).values() if row["today"] or row["period"]]
+        if rows:
+            note = published_study(measured[0][0].name).short_form if quick else ""
+            return {"note": note, "rows": rows}
+    return {}
+
+
+def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
+    """Return a row for each target; its two times may be of points with different networks."""
+    rows: dict[Target, dict[str, Any]] = {}
+    for spec, runs in cells:
+        matched = [
+            (match, rows.setdefault(match.target, _empty(match.target)))
+            for match in published_with_run(spec, quick)
+        ]
+        seeds: set[int] = set()
+        for seed, measured in runs if matched else ():
+            seeds.add(seed)
+            for match, row in matched:
+                row["today"] += taken(match.target, match.today, [measured])
+                row["period"] += taken(match.target, match.period, [measured])
+        for _, row in matched:
+            row["seeds"] = sorted({*row["seeds"], *seeds})
+    return rows
+
+
+def _empty(target: Target) -> dict[str, Any]:
+    empty = {"today": [], "period": [], "seeds": [], "command": command(target)}
+    return target_row(target) | empty

@@ -1,118 +1,169 @@
-"""The results of a sweep, written into its folder: rows.csv, sweep.json, statistics and logs.
+"""A sweep over a grid: which seeds it needs, and the files of its folder.
 
-Finished points of a sweep, and their table rows.csv: a row for each flow, run and condition.
+These are rows.csv with a row for each flow, run and condition, series.csv, sweep.json, statistics
+and logs.
+
+Sweeps from Python. The table of a sweep is a Polars frame, for who has it installed:
+
+    import polars
+    import tcplab
+
+    grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
+    result = tcplab.sweep("cubic_vs_reno", grid, seeds=30)
+    result.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
 """
 
 from __future__ import annotations
 
 import csv
-import json
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
 from analysis.measures.metrics import Row, columns
-from analysis.measures.results import value_of
-from analysis.measures.sweep_folder import BINS, GROUP, ROWS, SERIES, SERIES_HEAD, SERIES_VERSION
+from analysis.measures.selection import standing
+from analysis.measures.sweep_folder import (
+    BINS,
+    GROUP,
+    ROWS,
+    SERIES,
+    SERIES_HEAD,
+    read_rows,
+    read_sweep,
+)
+from analysis.records.json_reader import Problems
+from analysis.statistics.paired_tests import precision
+from analysis.table import ColumnTable
 from experiments.run.report import GOOD
-from experiments.spec import ExperimentSpec
 from experiments.study.catalogue import part
 from experiments.study.grid import Combination, Factor
-from experiments.study.points import command, published_with_run
-from experiments.study.points import described as target_row
-from experiments.study.published import Target, published_study
-from experiments.sweep.definition import Plan, described
+from experiments.sweep.definition import Plan, described, from_mapping, plan
 from experiments.sweep.point import Point, Record
-from experiments.sweep.store import PointStore
+from experiments.sweep.reproduce import published_of
+from experiments.sweep.run import (
+    NETWORK,
+    EndedPoints,
+    PointRuns,
+    Watch,
+    carry_out,
+    counted_verdicts,
+    runner_for,
+    verdict_of,
+)
+from testbed.lab.ready import lab_for
 
-NETWORK = "network"
-"""The column of rows.csv with the verdict, and the place of verdicts in sweep.json and records."""
-_AT_ONCE = 200  # records in memory
+if TYPE_CHECKING:
+    import polars
 
-
-@dataclass(frozen=True)
-class EndedPoints:
-    """Points in the order of a sweep's table. Their records stay on the disk until each pass.
-
-    A point that another command removed from the store meanwhile is left out.
-    """
-
-    memory: PointStore
-    points: Sequence[Point]
-
-    def __iter__(self) -> Iterator[tuple[Point, Record]]:
-        return self._read(self.memory.records)
-
-    @property
-    def series(self) -> Iterator[tuple[Point, Record]]:
-        """The series of the points that have any of this version."""
-        kept = self._read(self.memory.series)
-        return (pair for pair in kept if pair[1]["version"] == SERIES_VERSION)
-
-    def _read(
-        self, read: Callable[[Iterable[str]], dict[str, Record]]
-    ) -> Iterator[tuple[Point, Record]]:
-        for first in range(0, len(self.points), _AT_ONCE):
-            chosen = self.points[first : first + _AT_ONCE]
-            records = read(point.key for point in chosen)
-            yield from ((point, records[point.key]) for point in chosen if point.key in records)
-
-    @cached_property
-    def statuses(self) -> dict[str, str]:
-        """The status of each point by its key."""
-        return self.memory.statuses(point.key for point in self.points)
-
-    @cached_property
-    def usage(self) -> Counter[str]:
-        """The sums over all points of clock_seconds, cpu_seconds and the like."""
-        total: Counter[str] = Counter()
-        for _, record in self:
-            total.update(record.get("usage", {}))
-        return total
-
-    @property
-    def proved(self) -> EndedPoints:
-        """The points whose conditions are known to have held: only they have results."""
-        return self._having(lambda point: self.statuses.get(point.key) == "complete")
-
-    @property
-    def unproved(self) -> EndedPoints:
-        """The other points: they failed, or do not show that their conditions held."""
-        return self._having(lambda point: self.statuses.get(point.key) != "complete")
-
-    def by_combination(self) -> Iterator[tuple[Combination, EndedPoints]]:
-        """Return the points of each combination that has any."""
-        for _, group in groupby(self.points, key=lambda point: id(point.combination)):
-            points = list(group)
-            yield points[0].combination, EndedPoints(self.memory, points)
-
-    def _having(self, wanted: Callable[[Point], bool]) -> EndedPoints:
-        return EndedPoints(self.memory, list(filter(wanted, self.points)))
+_BATCH = 10  # seeds between two looks at the intervals, if --until decides
 
 
 @dataclass(frozen=True)
-class SeedRows:
+class GridSweep:
+    """The preset of a sweep over a grid (experiments.sweep.run.Preset)."""
+
+    plan: Plan
+    kind = "sweep"
+    shelf = "sweeps"
+    file = "sweep.json"
+
+    @property
+    def label(self) -> str:
+        return self.plan.named.name
+
+    def about(self, runs: PointRuns) -> dict[str, Any]:
+        seeds = sorted({point.seed for point in runs.points.values()})
+        return {"experiment": self.label, "claim": self.plan.named.claim, "seeds": seeds}
+
+    def fill(self, runs: PointRuns) -> None:
+        """Run batches of seeds until no combination needs another seed."""
+        sweep, seeds = self.plan.sweep, iter(self.plan.sweep.seeds)
+        source = self.plan.origin(runs.runner.lab)
+        widths = _IntervalWidths(sweep.metric, sweep.transport)
+        open_combinations = list(self.plan.combinations)
+        batch = _BATCH if sweep.until else len(sweep.seeds)
+        while open_combinations and (chosen := list(islice(seeds, batch))):
+            points = [
+                source.point(combination, seed)
+                for seed in chosen
+                for combination in open_combinations
+            ]
+            runs.run(points)
+            if sweep.until is None:
+                return
+            widths.add(EndedPoints(runs.memory, points))
+            open_combinations = [
+                combination
+                for combination in open_combinations
+                if widths.widest(combination) > sweep.until
+            ]
+
+    def content(self, runs: PointRuns, ended: EndedPoints, folder: Path) -> dict[str, Any]:
+        """Write the tables; only a few records are in memory at a time."""
+        plan = self.plan
+        write_rows(folder, plan.factors, ended.proved, plan.sweep.metric)
+        write_series(folder, plan.factors, ended.proved)
+        _keep_statistics(folder, plan, ended)
+        statuses = Counter(ended.statuses.values())
+        return {
+            **described(plan),
+            "seeds": sorted({point.seed for point in ended.points}),
+            "failures": [_failure(folder, plan, *pair) for pair in ended.unproved],
+            "warnings": [*_warnings_of_networks(ended), *_warnings_of_points(ended)],
+            "points": {
+                "wanted": len(runs.points),
+                "done": statuses["complete"],
+                "reused": runs.reused,
+                "failed": statuses["failed"],
+                "unproved": statuses["unproved"],
+            },
+            "published": published_of(
+                (combination.spec, _SeedRows(points))
+                for combination, points in ended.proved.by_combination()
+            ),
+        }
+
+
+@dataclass
+class _IntervalWidths:
+    """Intervals that decide on another batch: values of a metric by combination and condition."""
+
+    metric: str
+    transport: str
+    of_runs: dict[tuple[int, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, points: EndedPoints) -> None:
+        """Add the mean over the flows of each of these runs."""
+        for point, record in points:
+            for condition in point.combination.spec.conditions:
+                rows = [row for row in record["rows"] if row["condition"] == condition.name]
+                values = [row[self.metric] for row in standing(rows, self.transport)]
+                if values and None not in values:
+                    self.of_runs[id(point.combination), condition.name].append(fmean(values))
+
+    def widest(self, combination: Combination) -> float:
+        """Return the widest interval as a share of its median; infinite if one is unknown."""
+        widths = (
+            precision(self.of_runs[id(combination), condition.name])
+            for condition in combination.spec.conditions
+        )
+        return max(math.inf if width is None else width for width in widths)
+
+
+@dataclass(frozen=True)
+class _SeedRows:
     """Each point's seed and rows; every pass reads them again."""
 
     points: EndedPoints
 
     def __iter__(self) -> Iterator[tuple[int, list[Row]]]:
         return ((point.seed, record["rows"]) for point, record in self.points)
-
-
-def verdict_of(record: Record) -> str | None:
-    """Return the verdict on a point's network; None for a point that was not judged."""
-    verdict: str | None = record.get(NETWORK, {}).get("verdict")
-    return verdict
-
-
-def counted_verdicts(records: Iterable[Record]) -> dict[str, int]:
-    """Count the points with each verdict on their network."""
-    return Counter(verdict for record in records if (verdict := verdict_of(record)))
 
 
 def write_rows(
@@ -167,50 +218,6 @@ def _is_quantity(factor: Factor) -> bool:
     return factor.column != factor.name
 
 
-Cell = tuple[ExperimentSpec, Iterable[tuple[int, list[Row]]]]
-"""The spec of a combination, and each seed with the rows of its proved run."""
-
-
-def write_results(
-    folder: Path, plan: Plan, ended: EndedPoints, wanted: int, reused: int, facts: dict[str, Any]
-) -> None:
-    """Write the results of the points that ended, of all `wanted`; `reused` were known before.
-
-    `facts` go into sweep.json. Only a few records are in memory at a time.
-    """
-    write_rows(folder, plan.factors, ended.proved, plan.sweep.metric)
-    write_series(folder, plan.factors, ended.proved)
-    _keep_statistics(folder, plan, ended)
-    statuses = Counter(ended.statuses.values())
-    networks = counted_verdicts(record for _, record in ended)
-    content = {
-        "format": 1,
-        **described(plan),
-        **facts,
-        "seeds": sorted({point.seed for point in ended.points}),
-        "failures": [_failure(folder, plan, *pair) for pair in ended.unproved],
-        "warnings": [
-            *_warnings_of_networks(ended, networks),
-            *_warnings_of_points(ended),
-        ],
-        NETWORK: networks,
-        "points": {
-            "wanted": wanted,
-            "done": statuses["complete"],
-            "reused": reused,
-            "failed": statuses["failed"],
-            "unproved": statuses["unproved"],
-        },
-        "virtual_seconds": round(ended.usage["clock_seconds"], 3),
-        "cpu_seconds": round(ended.usage["cpu_seconds"], 2),
-        "published": published_of(
-            (combination.spec, SeedRows(points))
-            for combination, points in ended.proved.by_combination()
-        ),
-    }
-    (folder / "sweep.json").write_text(json.dumps(content, indent=1) + "\n")
-
-
 def _keep_statistics(folder: Path, plan: Plan, ended: EndedPoints) -> None:
     """Write the statistics files of all runs if the study keeps any, with factors in the names."""
     module = part(plan.named.name, "statistics_file")
@@ -238,18 +245,14 @@ def _failure(folder: Path, plan: Plan, point: Point, record: Record) -> dict[str
     }
 
 
-def _warnings_of_networks(
-    points: Iterable[tuple[Point, Record]], counts: Mapping[str, int]
-) -> list[str]:
-    """Return a sentence if the network of any point is not good, with the worst and its reason.
-
-    `counts` are those of the points' verdicts.
-    """
+def _warnings_of_networks(points: Iterable[tuple[Point, Record]]) -> list[str]:
+    """Return a sentence if the network of any point is not good, with the worst and its reason."""
     doubtful = (pair for pair in points if verdict_of(pair[1]) not in (None, GOOD))
     worst = min(doubtful, key=lambda pair: verdict_of(pair[1]) or "", default=None)
     if worst is None:
         return []
     point, record = worst
+    counts = counted_verdicts(record for _, record in points)
     others = {verdict: number for verdict, number in counts.items() if verdict != GOOD}
     listed = ", ".join(f"{number:,} {verdict}" for verdict, number in others.items())
     return [
@@ -276,50 +279,42 @@ def _warning(warning: str, givers: list[Point]) -> str:
     return f"{len(givers):,} points, the first {first}{warning}"
 
 
-def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
-    """Return a value of each run's rows under this condition, in the target's unit.
+@dataclass(frozen=True)
+class SweepResult:
+    """A finished sweep: its folder, and the tidy table of docs/guides/sweeps.md."""
 
-    Runs without a value are left out.
+    folder: Path
+
+    @cached_property
+    def columns(self) -> ColumnTable:
+        """The table as NumPy's arrays."""
+        return read_rows(read_sweep(self.folder, Problems()))
+
+    @cached_property
+    def table(self) -> polars.DataFrame:
+        """The table as a data frame of Polars. Raises UsageError if Polars is not installed."""
+        return self.columns.to_polars()
+
+
+def sweep(
+    experiment: str,
+    settings: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    seeds: int | Sequence[int] = 1,
+    out: Path | str = "runs",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    force: bool = False,
+    watch: Watch | None = None,
+    **more: Any,
+) -> SweepResult:
+    """Run a sweep; `until`, `metric` and `compare` are further arguments, as in a TOML file.
+
+    Raises UsageError before the first run if a name or a combination is impossible.
     """
-    chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
-    values = (value_of(rows, target.metric, target.flow, target.among) for rows in chosen)
-    return [round(value * target.scale, 6) for value in values if value is not None]
-
-
-def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
-    """Return `published` of sweep.json: the rows of a reproduction, from proved points.
-
-    The rows are of the short forms if no point was run as published. Without a point that has the
-    settings of a published number there are no rows.
-    """
-    measured = list(cells)
-    for quick in (False, True):
-        rows = [row for row in _rows(measured, quick).values() if row["today"] or row["period"]]
-        if rows:
-            note = published_study(measured[0][0].name).short_form if quick else ""
-            return {"note": note, "rows": rows}
-    return {}
-
-
-def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
-    """Return a row for each target; its two times may be of points with different networks."""
-    rows: dict[Target, dict[str, Any]] = {}
-    for spec, runs in cells:
-        matched = [
-            (match, rows.setdefault(match.target, _empty(match.target)))
-            for match in published_with_run(spec, quick)
-        ]
-        seeds: set[int] = set()
-        for seed, measured in runs if matched else ():
-            seeds.add(seed)
-            for match, row in matched:
-                row["today"] += taken(match.target, match.today, [measured])
-                row["period"] += taken(match.target, match.period, [measured])
-        for _, row in matched:
-            row["seeds"] = sorted({*row["seeds"], *seeds})
-    return rows
-
-
-def _empty(target: Target) -> dict[str, Any]:
-    empty = {"today": [], "period": [], "seeds": [], "command": command(target)}
-    return target_row(target) | empty
+    content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
+    planned, out = plan(from_mapping(content, "The sweep")), Path(out)
+    ready = lab_for(spec.kernel for spec in planned.specs)
+    runner = replace(runner_for(ready, planned.specs, workers, scheduler), force=force)
+    folder = carry_out(GridSweep(planned), out, runner, watch or Watch())
+    return SweepResult(folder)

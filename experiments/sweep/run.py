@@ -1,60 +1,33 @@
-"""Sweeps carried out: unknown points go to the engine, all results into one folder of the store.
+"""Points run and kept: what sweeps, reproductions and comparisons of kernels have in common.
 
-Sweeps from Python.
-
-The table of a sweep is a Polars frame, for who has it installed:
-
-    import polars
-    import tcplab
-
-    grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
-    result = tcplab.sweep("cubic_vs_reno", grid, seeds=30)
-    result.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
+A preset says which points it needs and what its file says of them. Unknown points go to the engine,
+all results into one folder of the store.
 """
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import islice
+from itertools import groupby
 from pathlib import Path
-from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from analysis.measures.selection import standing
-from analysis.measures.sweep_folder import read_rows, read_sweep
-from analysis.records.json_reader import Problems
-from analysis.statistics.paired_tests import precision
-from analysis.table import ColumnTable
+from analysis.measures.sweep_folder import SERIES_VERSION
 from experiments.run.seed import needed_mib
 from experiments.run.session import for_page, lab_facts
 from experiments.run.store import Facts, RunFolder, result_folder
 from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination
-from experiments.sweep.definition import Plan, from_mapping, plan
-from experiments.sweep.point import (
-    CAPTURES,
-    ROWS,
-    Origin,
-    Point,
-    Record,
-    carry_captured,
-    carry_rows,
-)
-from experiments.sweep.results import EndedPoints, write_results
+from experiments.sweep.point import CAPTURES, ROWS, Point, Record, carry_captured, carry_rows
 from experiments.sweep.store import PointStore, results
 from testbed.engine import Done, Engine, Listener, Task, local_engine, require_cluster_extra
 from testbed.engine.certificates import require_tls
 from testbed.host.processes import guests_at_once
-from testbed.lab.ready import Lab, lab_for
-
-if TYPE_CHECKING:
-    import polars
-
+from testbed.lab.ready import Lab
 
 _CARRIES = {ROWS: carry_rows, CAPTURES: carry_captured}
 
@@ -107,15 +80,6 @@ class PointRunner:
                 watch.ended(point, record)
                 yield point, record
 
-    def run_missing(
-        self, points: Sequence[Point], store: PointStore, watch: Watch
-    ) -> Iterator[tuple[Point, Record]]:
-        """Yield each point's record: first the known ones, then the others as they are run."""
-        known = store.done(point.key for point in points)
-        watch.wanted(len(points), len(known))
-        yield from ((point, known[point.key]) for point in points if point.key in known)
-        yield from self.run((point for point in points if point.key not in known), store, watch)
-
     def _task(self, point: Point, carry: Callable[..., Record] | None) -> Task:
         if metric := point.origin.metric:
             carry = partial(carry_rows, metric=metric)
@@ -152,154 +116,166 @@ def _broken(done: Done) -> Record:
     return {"status": "failed", "problem": problem, "log": done.trace, "rows": [], "warnings": []}
 
 
-FOLDER = "sweeps"
-_BATCH = 10  # seeds between two looks at the intervals, if --until decides
+NETWORK = "network"
+"""The column of rows.csv with the verdict, and the key of verdicts in results and records."""
+_AT_ONCE = 200  # records in memory
 
 
-def carry_out(plan: Plan, out: Path, runner: PointRunner, watch: Watch) -> Path:
-    """Run the points that are not known yet, and return the finished folder.
+@dataclass(frozen=True)
+class EndedPoints:
+    """Points in the order of a sweep's table. Their records stay on the disk until each pass.
 
-    It holds rows.csv and sweep.json. Raises TcplabError if a point cannot be run or a file cannot
-    be written. Finished points are kept in any case: the same plan continues.
+    A point that another command removed from the store meanwhile is left out.
     """
-    with results(out) as memory:
-        sweep = _SweepRun(plan, runner, memory, watch, plan.origin(runner.lab))
-        with result_folder(out / FOLDER, plan.named.name, sweep.write) as run:
-            sweep.fill()
-    return run.place
+
+    memory: PointStore
+    points: Sequence[Point]
+
+    def __iter__(self) -> Iterator[tuple[Point, Record]]:
+        return self._read(self.memory.records)
+
+    @property
+    def series(self) -> Iterator[tuple[Point, Record]]:
+        """The series of the points that have any of this version."""
+        kept = self._read(self.memory.series)
+        return (pair for pair in kept if pair[1]["version"] == SERIES_VERSION)
+
+    def _read(
+        self, read: Callable[[Iterable[str]], dict[str, Record]]
+    ) -> Iterator[tuple[Point, Record]]:
+        for first in range(0, len(self.points), _AT_ONCE):
+            chosen = self.points[first : first + _AT_ONCE]
+            records = read(point.key for point in chosen)
+            yield from ((point, records[point.key]) for point in chosen if point.key in records)
+
+    @cached_property
+    def statuses(self) -> dict[str, str]:
+        """The status of each point by its key."""
+        return self.memory.statuses(point.key for point in self.points)
+
+    @cached_property
+    def usage(self) -> Counter[str]:
+        """The sums over all points of clock_seconds, cpu_seconds and the like."""
+        total: Counter[str] = Counter()
+        for _, record in self:
+            total.update(record.get("usage", {}))
+        return total
+
+    @property
+    def proved(self) -> EndedPoints:
+        """The points whose conditions are known to have held: only they have results."""
+        return self._having(lambda point: self.statuses.get(point.key) == "complete")
+
+    @property
+    def unproved(self) -> EndedPoints:
+        """The other points: they failed, or do not show that their conditions held."""
+        return self._having(lambda point: self.statuses.get(point.key) != "complete")
+
+    def by_combination(self) -> Iterator[tuple[Combination, EndedPoints]]:
+        """Return the points of each combination that has any."""
+        for _, group in groupby(self.points, key=lambda point: id(point.combination)):
+            points = list(group)
+            yield points[0].combination, EndedPoints(self.memory, points)
+
+    def _having(self, wanted: Callable[[Point], bool]) -> EndedPoints:
+        return EndedPoints(self.memory, list(filter(wanted, self.points)))
+
+
+def verdict_of(record: Record) -> str | None:
+    """Return the verdict on a point's network; None for a point that was not judged."""
+    verdict: str | None = record.get(NETWORK, {}).get("verdict")
+    return verdict
+
+
+def counted_verdicts(records: Iterable[Record]) -> dict[str, int]:
+    """Count the points with each verdict on their network."""
+    return Counter(verdict for record in records if (verdict := verdict_of(record)))
 
 
 @dataclass
-class _SweepRun:
-    """A plan on its way: the points by their keys, and which of them ended."""
+class PointRuns:
+    """The points of one call by their keys, in the order of request, and those that ended."""
 
-    plan: Plan
     runner: PointRunner
     memory: PointStore
     watch: Watch
-    source: Origin
     points: dict[str, Point] = field(default_factory=dict)
-    ended: set[str] = field(default_factory=set)
+    done: set[str] = field(default_factory=set)
     reused: int = 0
 
-    def fill(self) -> None:
-        """Run batches of seeds until no combination needs another seed."""
-        sweep, seeds = self.plan.sweep, iter(self.plan.sweep.seeds)
-        widths = _IntervalWidths(sweep.metric, sweep.transport)
-        open_combinations = list(self.plan.combinations)
-        batch = _BATCH if sweep.until else len(sweep.seeds)
-        while open_combinations and (chosen := list(islice(seeds, batch))):
-            points = [
-                self.source.point(combination, seed)
-                for seed in chosen
-                for combination in open_combinations
-            ]
-            self._run(points)
-            if sweep.until is None:
-                return
-            widths.add(EndedPoints(self.memory, points))
-            open_combinations = [
-                combination
-                for combination in open_combinations
-                if widths.widest(combination) > sweep.until
-            ]
-
-    def _run(self, points: Sequence[Point]) -> None:
+    def run(self, points: Sequence[Point]) -> None:
         """Run the points that are not known."""
         self.points |= {point.key: point for point in points}
-        keys = (point.key for point in points)
-        known = set() if self.runner.force else self.memory.known(keys)
-        self.ended |= known
+        known = set() if self.runner.force else self.memory.known(point.key for point in points)
+        self.done |= known
         self.reused += len(known)
         self.watch.wanted(len(self.points), self.reused)
         missing = [point for point in points if point.key not in known]
         for point, _ in self.runner.run(missing, self.memory, self.watch):
-            self.ended.add(point.key)
+            self.done.add(point.key)
 
-    def write(self, run: RunFolder, timing: Facts) -> dict[str, Any]:
-        """Write the files of the sweep, and return its manifest."""
-        plan, lab = self.plan, self.runner.lab
-        # By combination and seed, whatever the order in which the points ended.
-        place = {id(combination): index for index, combination in enumerate(plan.combinations)}
-        points = [self.points[key] for key in self.ended]
-        points.sort(key=lambda point: (place[id(point.combination)], point.seed))
-        ended = EndedPoints(self.memory, points)
-        facts = {**timing, "workers": self.runner.workers}
-        of_page = {"id": run.identifier, **for_page(lab), **facts}
-        write_results(run.folder, plan, ended, len(self.points), self.reused, of_page)
-        return {
-            "kind": "sweep",
-            "experiment": plan.named.name,
-            "claim": plan.named.claim,
-            **lab_facts(lab),
-            **facts,
-            "seeds": sorted({point.seed for point in self.points.values()}),
-            "virtual_seconds": round(ended.usage["clock_seconds"], 3),
-        }
+    @property
+    def ended(self) -> EndedPoints:
+        """The points that ended by combination and seed, whatever the order of their ends."""
+        order: dict[int, int] = {}
+        for point in self.points.values():
+            order.setdefault(id(point.combination), len(order))
+        points = [self.points[key] for key in self.done]
+        points.sort(key=lambda point: (order[id(point.combination)], point.seed))
+        return EndedPoints(self.memory, points)
 
 
-@dataclass
-class _IntervalWidths:
-    """Intervals that decide on another batch: values of a metric by combination and condition."""
+class Preset(Protocol):
+    """A kind of result: its points, and its part of the results.
 
-    metric: str
-    transport: str
-    of_runs: dict[tuple[int, str], list[float]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, points: EndedPoints) -> None:
-        """Add the mean over the flows of each of these runs."""
-        for point, record in points:
-            for condition in point.combination.spec.conditions:
-                rows = [row for row in record["rows"] if row["condition"] == condition.name]
-                values = [row[self.metric] for row in standing(rows, self.transport)]
-                if values and None not in values:
-                    self.of_runs[id(point.combination), condition.name].append(fmean(values))
-
-    def widest(self, combination: Combination) -> float:
-        """Return the widest interval as a share of its median; infinite if one is unknown."""
-        widths = (
-            precision(self.of_runs[id(combination), condition.name])
-            for condition in combination.spec.conditions
-        )
-        return max(math.inf if width is None else width for width in widths)
-
-
-@dataclass(frozen=True)
-class SweepResult:
-    """A finished sweep: its folder, and the tidy table of docs/guides/sweeps.md."""
-
-    folder: Path
-
-    @cached_property
-    def columns(self) -> ColumnTable:
-        """The table as NumPy's arrays."""
-        return read_rows(read_sweep(self.folder, Problems()))
-
-    @cached_property
-    def table(self) -> polars.DataFrame:
-        """The table as a data frame of Polars. Raises UsageError if Polars is not installed."""
-        return self.columns.to_polars()
-
-
-def sweep(
-    experiment: str,
-    settings: Mapping[str, str | Sequence[str]] | None = None,
-    *,
-    seeds: int | Sequence[int] = 1,
-    out: Path | str = "runs",
-    workers: int | None = None,
-    scheduler: str | None = None,
-    force: bool = False,
-    watch: Watch | None = None,
-    **more: Any,
-) -> SweepResult:
-    """Run a sweep; `until`, `metric` and `compare` are further arguments, as in a TOML file.
-
-    Raises UsageError before the first run if a name or a combination is impossible.
+    The folder of the store is on `shelf`, with `label` in its name, and has the results in `file`.
+    `about` is its part of the manifest.
     """
-    content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
-    planned, out = plan(from_mapping(content, "The sweep")), Path(out)
-    ready = lab_for(spec.kernel for spec in planned.specs)
-    runner = replace(runner_for(ready, planned.specs, workers, scheduler), force=force)
-    folder = carry_out(planned, out, runner, watch or Watch())
-    return SweepResult(folder)
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def shelf(self) -> str: ...
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    def about(self, runs: PointRuns) -> dict[str, Any]: ...
+
+    def fill(self, runs: PointRuns) -> None:
+        """Run all points. What ended before an error is kept."""
+
+    def content(self, runs: PointRuns, ended: EndedPoints, folder: Path) -> dict[str, Any]:
+        """Return its part of the results; other files go into `folder`."""
+
+
+def carry_out(preset: Preset, out: Path, runner: PointRunner, watch: Watch) -> Path:
+    """Run the points that are not known yet, and return the finished folder.
+
+    Raises TcplabError if a point cannot be run or a file cannot be written. Finished points are
+    kept in any case: the same call continues.
+    """
+
+    def write(run: RunFolder, timing: Facts) -> dict[str, Any]:
+        ended = runs.ended
+        facts = {
+            **timing,
+            "workers": runner.workers,
+            "virtual_seconds": round(ended.usage["clock_seconds"], 3),
+            "cpu_seconds": round(ended.usage["cpu_seconds"], 2),
+        }
+        about = {"format": 1, "id": run.identifier, **for_page(runner.lab), **facts}
+        about[NETWORK] = counted_verdicts(record for _, record in ended)
+        content = about | preset.content(runs, ended, run.folder)
+        (run.folder / preset.file).write_text(json.dumps(content, indent=1) + "\n")
+        return {"kind": preset.kind, **preset.about(runs), **lab_facts(runner.lab), **facts}
+
+    with results(out) as memory:
+        runs = PointRuns(runner, memory, watch)
+        with result_folder(out / preset.shelf, preset.label, write) as run:
+            preset.fill(runs)
+    return run.place

@@ -11,6 +11,7 @@ from shutil import copyfile
 from analysis.measures.sweep_folder import ROWS, SERIES
 from experiments.run.verify import parts_of, read_json, require_lab
 from experiments.sweep.definition import Plan
+from experiments.sweep.results import GridSweep
 from experiments.sweep.run import PointRunner, Watch, carry_out
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab
@@ -73,7 +74,7 @@ def repeat_sweep(known: SweepToRepeat, plan: Plan, runner: PointRunner, watch: W
     A repeated table that differs is kept next to the sweep.
     """
     with scratch() as place:
-        made = carry_out(plan, place, runner, watch)
+        made = carry_out(GridSweep(plan), place, runner, watch)
         for name, text in known.tables:
             if difference := first_difference(text, (made / name).read_text(), name):
                 kept = _free(known.folder.resolve())

@@ -15,8 +15,6 @@ from experiments.sweep.kernel_cases import KernelCase, KernelMeasure, chosen_cas
 from experiments.sweep.kernels import (
     KernelComparison,
     KernelPair,
-    described,
-    points,
     runnable,
     value_in,
 )
@@ -26,9 +24,7 @@ from tests.unit.made_sweeps import LAB
 from topologies.errors import UsageError
 
 SEEDS = range(1, 13)
-FACTS = {
-    name: {"name": name, "release": f"{name}.0", "digest": name * 8} for name in ("6.1", "7.2")
-}
+FACTS = [{"name": name, "release": f"{name}.0", "digest": name * 8} for name in ("6.1", "7.2")]
 
 
 def record(goodput: float, status: str = "complete") -> dict[str, Any]:
@@ -43,7 +39,9 @@ def record(goodput: float, status: str = "complete") -> dict[str, Any]:
 
 def compared(factor: float, noise: float = 0.02) -> KernelComparison:
     """A comparison in which the second kernel's goodput is `factor` times the first's."""
-    comparison = KernelComparison(KernelPair("6.1", "7.2"), chosen_cases(("marking",)), SEEDS)
+    comparison = KernelComparison(
+        KernelPair("6.1", "7.2"), chosen_cases(("marking",)), SEEDS, facts=FACTS
+    )
     chance = random.Random(7)
     for seed in SEEDS:
         luck = chance.uniform(0.5, 2)
@@ -91,7 +89,7 @@ def test_a_figure_may_be_the_largest_of_all_flows() -> None:
 
 
 def write(folder: Path, comparison: KernelComparison, **changed: Any) -> Path:
-    content = {"id": "now", "status": "complete", **described(comparison, FACTS, []), **changed}
+    content = {"id": "now", "status": "complete", **comparison.described(), **changed}
     (folder / "comparison.json").write_text(json.dumps(content))
     return folder
 
@@ -135,15 +133,15 @@ def test_each_condition_has_a_guest_of_its_own_and_pairs_are_asked_for_together(
     """So what a patch of CUBIC does comes before no run of Reno."""
     monkeypatch.setattr("experiments.sweep.point.built_lab", lambda kernel: LAB)
     comparison = KernelComparison(KernelPair("6.1", "7.2"), chosen_cases(("buffers",)), (1, 2))
-    asked = list(points(comparison, Origin("lab", "code", "measures", "fingerprint")).values())
-    assert [place for _, place in asked[:4]] == [
-        ("6.1", "buffers", "cubic"),
-        ("7.2", "buffers", "cubic"),
-        ("6.1", "buffers", "reno"),
-        ("7.2", "buffers", "reno"),
+    asked = comparison.points(Origin("lab", "code", "measures", "fingerprint"))
+    assert [tuple(dict(point.combination.values).values()) for point in asked[:4]] == [
+        ("buffers", "cubic", "6.1"),
+        ("buffers", "cubic", "7.2"),
+        ("buffers", "reno", "6.1"),
+        ("buffers", "reno", "7.2"),
     ]
-    assert [point.seed for point, _ in asked] == 6 * [1] + 6 * [2]
-    assert all(len(point.combination.spec.conditions) == 1 for point, _ in asked)
+    assert [point.seed for point in asked] == 6 * [1] + 6 * [2]
+    assert all(len(point.combination.spec.conditions) == 1 for point in asked)
 
 
 def test_a_strangers_file_is_one_sentence(tmp_path: Path) -> None:

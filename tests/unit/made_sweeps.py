@@ -12,6 +12,7 @@ from typing import Any
 from experiments.study.grid import settings_from
 from experiments.sweep.definition import Plan, SweepDefinition, plan
 from experiments.sweep.point import Record
+from experiments.sweep.results import GridSweep
 from experiments.sweep.run import PointRunner, Watch, carry_out
 from testbed.engine import Done, Task
 from testbed.lab.ready import Lab
@@ -77,7 +78,9 @@ def sack_plan(*sets: str, **more: Any) -> Plan:
 
 
 def carry(planned: Plan, out: Path, engine: Any, force: bool = False) -> Path:
-    return carry_out(planned, out, PointRunner(LAB, engine, "two", 600.0, force), Watch())
+    return carry_out(
+        GridSweep(planned), out, PointRunner(LAB, engine, "two", 600.0, force), Watch()
+    )
 
 
 def content(folder: Path) -> Any:

@@ -19,8 +19,8 @@ from experiments.study.catalogue import add_studies, find, part
 from experiments.study.published import chosen, published_study, targets
 from experiments.sweep.definition import SweepDefinition, plan
 from experiments.sweep.point import Record
-from experiments.sweep.reproduce import ReproductionRequest, carry_out
-from experiments.sweep.run import PointRunner, Watch
+from experiments.sweep.reproduce import Reproduction
+from experiments.sweep.run import PointRunner, Watch, carry_out
 from tests.tools.own_studies import forgotten
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.errors import UsageError
@@ -156,7 +156,7 @@ def test_a_study_with_targets_is_reproduced_after_ours(own: Path, tmp_path: Path
     assert targets(True)[-1].experiment == "room"
     runner = PointRunner(LAB, Engine(measured), "two")
     folder = carry_out(
-        ReproductionRequest(chosen(True, ["room"]), True), tmp_path / "runs", runner, Watch()
+        Reproduction(chosen(True, ["room"]), True), tmp_path / "runs", runner, Watch()
     )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     (row,) = study["rows"]

@@ -16,12 +16,22 @@ from experiments.study.points import PeriodKernelChoice, combinations, period_ke
 from experiments.study.published import Target, chosen, published_study, seeds_of, study, targets
 from experiments.sweep import point
 from experiments.sweep.point import CAPTURES, Record, origin
-from experiments.sweep.reproduce import ReproductionRequest, at_line_rate, carry_out
-from experiments.sweep.run import PointRunner, Watch
+from experiments.sweep.reproduce import Reproduction, at_line_rate
+from experiments.sweep.run import PointRunner, Watch, carry_out
 from testbed.lab.kernel import all_series
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.errors import TcplabError, UsageError
+
+
+class Notes(Watch):
+    """The sentences for people."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.told.append(text)
 
 
 def dropped(data: Any, seed: int) -> Record:
@@ -47,7 +57,7 @@ def dropped(data: Any, seed: int) -> Record:
 def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -> None:
     engine = Engine(dropped)
     folder = carry_out(
-        ReproductionRequest(chosen(True, ["packet_dropper"]), True),
+        Reproduction(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, engine, "two"),
         Watch(),
@@ -69,7 +79,7 @@ def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -
     }
     assert (content["mode"], content["status"]) == ("quick", "complete")
     again = carry_out(
-        ReproductionRequest(chosen(True, ["packet_dropper"]), True),
+        Reproduction(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, engine, "two"),
         Watch(),
@@ -100,7 +110,7 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
 
     engine = Engine(captured)
     folder = carry_out(
-        ReproductionRequest(chosen(True, ["sack"]), True),
+        Reproduction(chosen(True, ["sack"]), True),
         tmp_path,
         PointRunner(LAB, engine, "two"),
         Watch(),
@@ -118,7 +128,7 @@ def test_what_the_short_form_leaves_out_is_not_run_and_says_what_it_needs(tmp_pa
 
     engine, wanted = Engine(swept), chosen(True, ["sack_loss_sweep"])
     folder = carry_out(
-        ReproductionRequest(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch()
+        Reproduction(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch()
     )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     assert len(engine.ran) == 28 * 2 * 6  # today and then have each a network of their own
@@ -130,7 +140,7 @@ def test_what_the_short_form_leaves_out_is_not_run_and_says_what_it_needs(tmp_pa
 def test_each_expression_of_a_run_is_measured_with_the_seeds_of_the_study(tmp_path: Path) -> None:
     engine, wanted = Engine(dropped), chosen(True, ["pacing"], ["queue 15"])
     folder = carry_out(
-        ReproductionRequest(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch()
+        Reproduction(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch()
     )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     assert [row["where"] for row in study["rows"]] == ["queue 15, paced", "queue 15, burst"]
@@ -139,16 +149,16 @@ def test_each_expression_of_a_run_is_measured_with_the_seeds_of_the_study(tmp_pa
 
 
 def test_the_time_that_it_takes_is_told_before_it_begins(tmp_path: Path) -> None:
-    told: list[str] = []
+    watch = Notes()
     way = PointRunner(LAB, Engine(dropped), "two", slots=2)
     wanted = chosen(True, ["packet_dropper"])
     for _ in range(2):
-        carry_out(ReproductionRequest(wanted, True), tmp_path, way, Watch(), told.append)
+        carry_out(Reproduction(wanted, True), tmp_path, way, watch)
     seconds = published_study("packet_dropper").processor_seconds
     assert seconds
     minutes = [round(seconds[0] * 6 / 60 / slots) for slots in (1, 2)]
     whole, half = (f"{number} minute{'s' * (number > 1)}" for number in minutes)
-    assert told == [
+    assert watch.told == [
         f"This takes about {whole} of a processor, {half} with 2 at once.",
         "All results are known; no run is needed.",
     ]
@@ -170,13 +180,13 @@ def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
     wanted = chosen(True, ["packet_dropper"])
     with pytest.raises(KeyboardInterrupt):
         carry_out(
-            ReproductionRequest(wanted, True),
+            Reproduction(wanted, True),
             tmp_path,
             PointRunner(LAB, Engine(dropped, stop_after=5), "two"),
             Watch(),
         )
     engine = Engine(dropped)
-    carry_out(ReproductionRequest(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch())
+    carry_out(Reproduction(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch())
     assert len(engine.ran) == 16 * 6 - 5
 
 
@@ -193,7 +203,7 @@ def test_failed_points_are_named(tmp_path: Path) -> None:
         return dropped(data, seed)
 
     folder = carry_out(
-        ReproductionRequest(chosen(True, ["packet_dropper"]), True),
+        Reproduction(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, Engine(made), "two"),
         Watch(),
@@ -235,15 +245,14 @@ def test_the_kernel_of_its_time_has_a_column_of_its_own(
 ) -> None:
     monkeypatch.setattr(period_kernel, "built_lab", lambda _: LAB)
     monkeypatch.setattr(point, "built_lab", lambda _: LAB)
-    wanted, told = chosen(True, ["packet_dropper"], ["10 % dropped"]), list[str]()
+    wanted = chosen(True, ["packet_dropper"], ["10 % dropped"])
     kernels = {"packet_dropper": PeriodKernelChoice("packet_dropper", "3.13", ("Nearer is none.",))}
-    way, engine = Watch(), Engine(on_its_kernel)
+    watch, engine = Notes(), Engine(on_its_kernel)
     folder = carry_out(
-        ReproductionRequest(wanted, True, (), ["10 % dropped"], kernels=kernels),
+        Reproduction(wanted, True, (), ["10 % dropped"], kernels=kernels),
         tmp_path,
         PointRunner(LAB, engine, "two"),
-        way,
-        told.append,
+        watch,
     )
     content = json.loads((folder / "reproduction.json").read_text())
     (study,) = content["studies"]
@@ -258,7 +267,7 @@ def test_the_kernel_of_its_time_has_a_column_of_its_own(
         "taken": "3.13",
         "remarks": ["Nearer is none."],
     }
-    assert told[:2] == [
+    assert watch.told[:2] == [
         "packet_dropper: Nearer is none.",
         "packet_dropper: The kernel of its time is Linux 3.13.",
     ]
@@ -344,7 +353,7 @@ def test_a_full_link_is_named_and_one_of_several_flows_never_fills_it() -> None:
 
 def test_rows_of_one_network_and_condition_are_one_setting(tmp_path: Path) -> None:
     folder = carry_out(
-        ReproductionRequest(chosen(True, ["packet_dropper"]), True),
+        Reproduction(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, Engine(dropped), "two"),
         Watch(),

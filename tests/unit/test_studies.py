@@ -25,7 +25,7 @@ from experiments.study.kernels import (
 from experiments.study.points import asked, combinations, published_with_run, times
 from experiments.study.published import chosen, targets
 from experiments.sweep.definition import SweepDefinition, plan
-from experiments.sweep.results import published_of
+from experiments.sweep.reproduce import published_of
 from topologies.errors import UsageError
 
 PUBLISHED_ORDER = (

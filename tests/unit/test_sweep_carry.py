@@ -15,6 +15,7 @@ import pytest
 from experiments.study.grid import settings_from
 from experiments.sweep.definition import SweepDefinition, plan
 from experiments.sweep.point import Record, measured_rows, origin
+from experiments.sweep.results import GridSweep
 from experiments.sweep.run import PointRunner, Watch, carry_out
 from experiments.sweep.store import FILE, results
 from testbed.lab.ready import Lab
@@ -179,7 +180,7 @@ def test_another_lab_makes_other_points(tmp_path: Path) -> None:
     other = Lab(
         Path(), Path(), Path(), Path(), "7.0", True, {**LAB.digests, "whole": "another"}, {}
     )
-    carry_out(planned, tmp_path, PointRunner(other, engine, "two"), Watch())
+    carry_out(GridSweep(planned), tmp_path, PointRunner(other, engine, "two"), Watch())
     assert len(engine.ran) == 2
 
 

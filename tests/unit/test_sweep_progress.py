@@ -16,6 +16,7 @@ from experiments.sweep import progress
 from experiments.sweep.definition import SweepDefinition, plan
 from experiments.sweep.point import Point, Record
 from experiments.sweep.progress import PrintedProgress
+from experiments.sweep.results import GridSweep
 from experiments.sweep.run import PointRunner, carry_out
 from tests.unit.made_sweeps import LAB, Engine, record, sack_plan
 
@@ -27,7 +28,7 @@ def said(tmp_path: Path, metrics: tuple[str, ...], made: Record) -> list[str]:
             shown = PrintedProgress(
                 console, bar, bar.add_task("sack", total=None, clock=""), metrics, ("loss",)
             )
-            wanted = sack_plan("loss=1%", "duration=2s")
+            wanted = GridSweep(sack_plan("loss=1%", "duration=2s"))
             carry_out(
                 wanted, tmp_path, PointRunner(LAB, Engine(lambda _data, _seed: made), "two"), shown
             )

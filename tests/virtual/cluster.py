@@ -21,6 +21,7 @@ from pathlib import Path
 from dask.distributed import Client
 
 from experiments.sweep.definition import SweepDefinition, plan
+from experiments.sweep.results import GridSweep
 from experiments.sweep.run import PointRunner, carry_out
 from testbed.engine.certificates import FOLDER, certificates, make_certificates
 from testbed.engine.cluster import cluster_engine, security
@@ -132,7 +133,7 @@ def main(out: Path, workers: list[str]) -> None:
             "sack", (("duration", ("3s",)), ("loss", ("1%", "5%"))), (1, 2, 3, 4)
         )
         runner = PointRunner(ready, partial(cluster_engine, address, ready), "a cluster")
-        print(carry_out(plan(definition), out, runner, Killer(victim)))
+        print(carry_out(GridSweep(plan(definition)), out, runner, Killer(victim)))
 
 
 def _make_bridge() -> None:

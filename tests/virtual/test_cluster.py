@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.run import sweep
+from experiments.sweep.results import sweep
 from testbed.lab.ready import Lab
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,7 +19,7 @@ from experiments.study.grid import single
 from experiments.study.points import combinations
 from experiments.study.published import chosen
 from experiments.sweep.point import carry_captured
-from experiments.sweep.run import sweep
+from experiments.sweep.results import sweep
 from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from testbed.lab.ready import Lab
 from topologies.disciplines import disciplines

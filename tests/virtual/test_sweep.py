@@ -16,7 +16,7 @@ import pytest
 
 from analysis.measures.results import readings_of, rows_of
 from analysis.records.run_directory import run_of
-from experiments.sweep.run import sweep
+from experiments.sweep.results import sweep
 from experiments.sweep.store import FILE, results
 from testbed.lab.ready import Lab
 
