@@ -1,13 +1,15 @@
 """Comparison of kernels: comparison.json as records, kernels.html and the terminal."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
-from statistics import median
-from typing import Literal
+from statistics import fmean, median
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
+from msgspec.structs import asdict
 
 from analysis import rendering
 from analysis.fmt import probability, with_unit, written
@@ -26,7 +28,15 @@ from analysis.graphs.stored import board_data
 from analysis.records.json_reader import read_main
 from analysis.records.spec_file import Provenance
 from analysis.rendering import Terminal, text_table
-from analysis.statistics.paired_tests import Paired, estimate, interval
+from analysis.statistics.paired_tests import (
+    DifferenceVerdict,
+    Paired,
+    estimate,
+    holm,
+    interval,
+    paired,
+    verdict_of,
+)
 
 
 class ComparedKernel(Struct, frozen=True):
@@ -37,10 +47,19 @@ class ComparedKernel(Struct, frozen=True):
     digest: str = ""
 
 
+LEAST = 0.01
+"""Share by which a figure must differ to count as larger or smaller."""
+
+
 class KernelFigure(Struct, frozen=True):
-    """A figure on both kernels: the known values, and how the second differs over `count` seeds."""
+    """A figure on both kernels: its value under each seed, and how the second differs.
+
+    `low` and `high` are the ends of the interval over `count` seeds, or the value on which all
+    seeds agree. A value is NaN if it is missing, and left out when a file is read.
+    """
 
     of: str = ""
+    metric: str = ""
     title: str = ""
     unit: str = ""
     old: tuple[float, ...] = ()
@@ -51,7 +70,60 @@ class KernelFigure(Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     p: float = 1.0
-    verdict: str = "not shown to differ"
+    verdict: str = DifferenceVerdict.UNSHOWN
+
+    def data(self) -> dict[str, Any]:
+        """Return the figure for comparison.json."""
+        values = {
+            name: [None if isnan(value) else value for value in getattr(self, name)]
+            for name in ("old", "new")
+        }
+        return asdict(self) | values
+
+
+def compared(figures: Iterable[KernelFigure]) -> list[KernelFigure]:
+    """Return figures with their differences, each p corrected for all of them."""
+    measured = tuple(figures)
+    pairs = [paired(figure.old, figure.new) for figure in measured]
+    corrected = holm([pair.p if pair else 1.0 for pair in pairs])
+    judged = zip(measured, pairs, corrected, strict=True)
+    return [_compared(figure, pair, p) if pair else figure for figure, pair, p in judged]
+
+
+def _compared(figure: KernelFigure, pair: Paired, p: float) -> KernelFigure:
+    low, high = (pair.estimate, pair.estimate) if pair.copies else (pair.low, pair.high)
+    return structs.replace(
+        figure,
+        scale=pair.scale,
+        count=pair.count,
+        estimate=pair.estimate,
+        low=low,
+        high=high,
+        p=p,
+        verdict=_verdict(pair, p, (low, high), figure.old),
+    )
+
+
+def _verdict(
+    pair: Paired, p: float, ends: tuple[float | None, float | None], old: Sequence[float]
+) -> DifferenceVerdict:
+    """Return larger or smaller if the corrected `p` shows a difference above `LEAST`.
+
+    Alike are figures whose whole interval is within `LEAST`, or whose value if all seeds agree.
+    """
+    low, high = ends
+    if low is None or high is None:
+        return DifferenceVerdict.UNSHOWN
+    if pair.scale == "ratio":
+        least, most = 1 / (1 + LEAST), 1 + LEAST
+    else:
+        most = LEAST * fmean(abs(value) for value in old if not isnan(value))
+        least = -most
+    if least <= low and high <= most:
+        return DifferenceVerdict.ALIKE
+    if pair.copies or least < pair.estimate < most:
+        return DifferenceVerdict.UNSHOWN
+    return verdict_of(pair, p)
 
 
 class ComparedCase(Struct, frozen=True):
@@ -63,7 +135,7 @@ class ComparedCase(Struct, frozen=True):
 
 
 class ScriptsOnBoth(Struct, frozen=True):
-    """The kernels' own packetdrill scripts: how many were run, and which pass on one alone."""
+    """The kernels' own packetdrill scripts: how many were run, and which pass on one or on none."""
 
     cases: int = 0
     only_old: tuple[str, ...] = ()
@@ -76,7 +148,7 @@ class ComparisonFile(Provenance, frozen=True):
 
     kernels: tuple[ComparedKernel, ...] = (ComparedKernel(), ComparedKernel())
     seeds: tuple[int, ...] = ()
-    least: float = 0.01
+    least: float = LEAST
     cases: tuple[ComparedCase, ...] = ()
     scripts: ScriptsOnBoth = ScriptsOnBoth()
     left_out: tuple[str, ...] = ()

@@ -18,12 +18,11 @@ from analysis.pages.reproduction_graphs import graphs
 from analysis.records.json_reader import Problems, printable
 from analysis.records.spec_file import ReproductionFile, read_reproduction
 from analysis.rendering import Terminal, text_table
-from analysis.statistics.paired_tests import FEWEST
+from analysis.statistics.paired_tests import FEWEST, DifferenceVerdict
 from analysis.statistics.published import (
     TOLERANCE,
     Counts,
     Imitation,
-    ImitationWord,
     JudgedStudy,
     Measurement,
     SettingCounts,
@@ -206,7 +205,7 @@ def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
 
 def _imitation_line(each: Imitation) -> dict[str, str]:
     """Return the medians of settings and kernel with their intervals, and the verdict."""
-    row, shown = each.row, each.word in (ImitationWord.LARGER, ImitationWord.SMALLER)
+    row, shown = each.row, each.word in (DifferenceVerdict.LARGER, DifferenceVerdict.SMALLER)
     by = f" ({signed(each.ratio)} times)" if each.ratio and shown else ""
     return {
         "where": row.where,

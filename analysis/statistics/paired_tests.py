@@ -287,11 +287,17 @@ def fewest_seeds(comparisons: int) -> int:
 
 
 class DifferenceVerdict(StrEnum):
-    """DifferenceVerdict of a paired comparison: the second level against the first."""
+    """Verdict on a comparison: the second against the first.
+
+    `ALIKE` and `UNJUDGED` are of comparisons that know how small a difference matters, or how few
+    runs are too few.
+    """
 
     LARGER = "larger"
     SMALLER = "smaller"
+    ALIKE = "alike"
     UNSHOWN = "not shown to differ"
+    UNJUDGED = "not judged"
 
 
 def verdict_of(paired: Paired | None, corrected: float) -> DifferenceVerdict:

@@ -24,7 +24,7 @@ from typing import Literal
 
 from analysis.fmt import signed
 from analysis.records.spec_file import PublishedRow, StudyEntry
-from analysis.statistics.paired_tests import FEWEST, median_interval
+from analysis.statistics.paired_tests import FEWEST, DifferenceVerdict, median_interval
 from analysis.statistics.sweep_samples import ValueSpan, next_mean, next_run, true_mean
 
 
@@ -311,15 +311,6 @@ def _outcome(rows: Sequence[Judged]) -> str:
     return "in_part" if holds else "differ"
 
 
-class ImitationWord(StrEnum):
-    """Verdict on settings of a study's time against the kernel of that time."""
-
-    LARGER = "larger"
-    SMALLER = "smaller"
-    UNSHOWN = "not shown to differ"
-    UNJUDGED = "not judged"
-
-
 @dataclass(frozen=True)
 class Imitation:
     """One figure as the settings of its time gave it and as the kernel of its time did."""
@@ -335,15 +326,15 @@ class Imitation:
         return both[0] / both[1] if min(both) > 0 else None
 
     @property
-    def word(self) -> ImitationWord:
+    def word(self) -> DifferenceVerdict:
         """The settings compared with the kernel; not judged with fewer than six runs."""
         if self.settings.middle is None or self.kernel.middle is None:
-            return ImitationWord.UNJUDGED
+            return DifferenceVerdict.UNJUDGED
         near = self.ratio is not None and abs(self.ratio - 1) <= TOLERANCE
         if near or self.settings.middle.meets(self.kernel.middle):
-            return ImitationWord.UNSHOWN
+            return DifferenceVerdict.UNSHOWN
         is_larger = self.settings.center > self.kernel.center
-        return ImitationWord.LARGER if is_larger else ImitationWord.SMALLER
+        return DifferenceVerdict.LARGER if is_larger else DifferenceVerdict.SMALLER
 
 
 def imitations(rows: Iterable[Judged]) -> tuple[Imitation, ...]:
@@ -359,10 +350,10 @@ def imitations(rows: Iterable[Judged]) -> tuple[Imitation, ...]:
 def imitation_sentence(found: Iterable[Imitation], kernel: str) -> str:
     """Write how many figures the settings give like the kernel; empty if none is judged."""
     words = Counter(each.word for each in found)
-    judged = sum(words.values()) - words[ImitationWord.UNJUDGED]
+    judged = sum(words.values()) - words[DifferenceVerdict.UNJUDGED]
     if not judged:
         return ""
-    larger, smaller = words[ImitationWord.LARGER], words[ImitationWord.SMALLER]
+    larger, smaller = words[DifferenceVerdict.LARGER], words[DifferenceVerdict.SMALLER]
     if not larger + smaller:
         return (
             f"In none of {judged} figures they are shown to give anything but Linux {kernel} does."

@@ -9,14 +9,16 @@ one family: each p is corrected for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import nan
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from analysis.statistics.paired_tests import Paired, holm, paired, verdict_of
+from msgspec.structs import asdict
+
+from analysis.pages.kernels import LEAST, KernelFigure, ScriptsOnBoth, compared
 from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination
 from experiments.study.kernels import refuse_what_is_lacking
@@ -28,19 +30,8 @@ from testbed.lab.ready import built_lab
 from testbed.packetdrill import cases_of, run_kernel_scripts
 from topologies.errors import TcplabError, UsageError
 
-LEAST = 0.01
-"""Share by which a figure must differ to count as larger or smaller."""
 Place = tuple[str, str, str]
 """Names of a kernel, a case and a condition: what one guest measures."""
-
-
-class KernelVerdict(StrEnum):
-    """Result of comparing one figure."""
-
-    LARGER = "larger"
-    SMALLER = "smaller"
-    ALIKE = "alike"
-    UNSHOWN = "not shown to differ"
 
 
 class KernelPair(NamedTuple):
@@ -48,71 +39,6 @@ class KernelPair(NamedTuple):
 
     old: str
     new: str
-
-
-@dataclass(frozen=True)
-class ComparedFigure:
-    """A measure on both kernels: the value under each seed, NaN where it is missing."""
-
-    case: str
-    measure: KernelMeasure
-    old: tuple[float, ...]
-    new: tuple[float, ...]
-    p: float = 1.0
-
-    @property
-    def pair(self) -> Paired | None:
-        return paired(self.old, self.new)
-
-    @property
-    def verdict(self) -> KernelVerdict:
-        """Return larger or smaller if the corrected `p` shows a difference above `LEAST`.
-
-        Alike are figures whose whole interval is within `LEAST`, or whose value if all seeds agree.
-        """
-        pair = self.pair
-        if pair is None:
-            return KernelVerdict.UNSHOWN
-        low, high = self._ends
-        if low is None or high is None:
-            return KernelVerdict.UNSHOWN
-        if pair.scale == "ratio":
-            least, most = 1 / (1 + LEAST), 1 + LEAST
-        else:
-            most = LEAST * fmean(abs(value) for value in self.old if value == value)
-            least = -most
-        if least <= low and high <= most:
-            return KernelVerdict.ALIKE
-        if pair.copies or least < pair.estimate < most:
-            return KernelVerdict.UNSHOWN
-        return KernelVerdict(verdict_of(pair, self.p))
-
-    @property
-    def _ends(self) -> tuple[float | None, float | None]:
-        """The interval's ends; the value itself, if all seeds agree."""
-        if pair := self.pair:
-            return (pair.estimate, pair.estimate) if pair.copies else (pair.low, pair.high)
-        return None, None
-
-    def data(self) -> dict[str, Any]:
-        """Return the figure for comparison.json."""
-        measure, pair = self.measure, self.pair
-        largest = ", the largest" if measure.pick == "largest" else ""
-        return {
-            "of": measure.label,
-            "metric": measure.metric.name,
-            "title": f"{measure.metric.title}{largest}",
-            "unit": measure.metric.unit,
-            "old": [value if value == value else None for value in self.old],
-            "new": [value if value == value else None for value in self.new],
-            "scale": pair.scale if pair else "ratio",
-            "count": pair.count if pair else 0,
-            "estimate": pair.estimate if pair else None,
-            "low": self._ends[0],
-            "high": self._ends[1],
-            "p": self.p,
-            "verdict": self.verdict,
-        }
 
 
 @dataclass
@@ -171,7 +97,7 @@ class KernelComparison:
 
     def described(self) -> dict[str, Any]:
         """Return the content of comparison.json, but for what all kinds of results have."""
-        figures = self.figures()
+        figures = iter(self.figures())
         return {
             "kernels": list(self.facts),
             "seeds": list(self.seeds),
@@ -180,7 +106,7 @@ class KernelComparison:
                 {
                     "name": case.name,
                     "sentence": case.sentence,
-                    "figures": [figure.data() for figure in figures if figure.case == case.name],
+                    "figures": [each.data() for each in islice(figures, len(case.measures))],
                 }
                 for case in self.cases
             ],
@@ -189,20 +115,21 @@ class KernelComparison:
             "scripts": self.scripts,
         }
 
-    def figures(self) -> list[ComparedFigure]:
+    def figures(self) -> list[KernelFigure]:
         """Return each figure of each case, with its p corrected for all."""
-        found = [
-            ComparedFigure(
-                case.name,
-                measure,
-                old=self._of(self.kernels.old, case, measure),
-                new=self._of(self.kernels.new, case, measure),
+        old, new = self.kernels
+        return compared(
+            KernelFigure(
+                of=measure.label,
+                metric=measure.metric.name,
+                title=f"{measure.metric.title}{', the largest' * (measure.pick == 'largest')}",
+                unit=measure.metric.unit,
+                old=self._of(old, case, measure),
+                new=self._of(new, case, measure),
             )
             for case in self.cases
             for measure in case.measures
-        ]
-        corrected = holm([figure.pair.p if figure.pair else 1.0 for figure in found])
-        return [replace(figure, p=p) for figure, p in zip(found, corrected, strict=True)]
+        )
 
     def _of(self, kernel: str, case: KernelCase, measure: KernelMeasure) -> tuple[float, ...]:
         place = kernel, case.name, measure.condition
@@ -287,23 +214,13 @@ def _facts(kernel: str) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class ComparedScripts:
-    """The packetdrill scripts of the newer kernel, or of the older one if it has none, on both.
-
-    `only_old` and `only_new` pass on one kernel, `neither` on none.
-    """
-
-    cases: int
-    only_old: tuple[str, ...]
-    only_new: tuple[str, ...]
-    neither: tuple[str, ...]
-
-
 def compare_scripts(
     kernels: KernelPair, program: Path, tell: Callable[[str], None]
-) -> ComparedScripts:
-    """Run all scripts on both kernels, which are built. Raises TcplabError if there are none."""
+) -> ScriptsOnBoth:
+    """Run all scripts of the newer kernel, or of the older one if it has none, on both.
+
+    Both are built. Raises TcplabError if there are no scripts.
+    """
     labs = [built_lab(kernel) for kernel in kernels]
     try:
         cases = cases_of(labs[1])
@@ -316,7 +233,7 @@ def compare_scripts(
         passed.append({outcome.case.name for outcome in outcomes if outcome.passed})
     old, new = passed
     names = [case.name for case in cases]
-    return ComparedScripts(
+    return ScriptsOnBoth(
         len(cases),
         tuple(name for name in names if name in old - new),
         tuple(name for name in names if name in new - old),

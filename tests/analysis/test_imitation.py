@@ -10,8 +10,8 @@ import pytest
 
 from analysis.records.json_reader import Problems
 from analysis.records.spec_file import RowEntry, checked_row
+from analysis.statistics.paired_tests import DifferenceVerdict
 from analysis.statistics.published import (
-    ImitationWord,
     Judged,
     Word,
     imitation_sentence,
@@ -38,11 +38,11 @@ def judged(settings: Sequence[float], kernel: Sequence[float]) -> Judged:
 @pytest.mark.parametrize(
     ("settings", "word", "ratio"),
     [
-        ([30.0, 31.0, 32.0, 33.0, 34.0, 35.0], ImitationWord.LARGER, 32.5 / 20.25),
-        ([9.0, 9.5, 10.0, 10.5, 11.0, 12.0], ImitationWord.SMALLER, 10.25 / 20.25),
-        ([15.0, 17.0, 19.0, 21.0, 23.0, 25.0], ImitationWord.UNSHOWN, 20.0 / 20.25),
-        ([22.1] * 6, ImitationWord.LARGER, 22.1 / 20.25),
-        ([30.0] * 5, ImitationWord.UNJUDGED, 30.0 / 20.25),
+        ([30.0, 31.0, 32.0, 33.0, 34.0, 35.0], DifferenceVerdict.LARGER, 32.5 / 20.25),
+        ([9.0, 9.5, 10.0, 10.5, 11.0, 12.0], DifferenceVerdict.SMALLER, 10.25 / 20.25),
+        ([15.0, 17.0, 19.0, 21.0, 23.0, 25.0], DifferenceVerdict.UNSHOWN, 20.0 / 20.25),
+        ([22.1] * 6, DifferenceVerdict.LARGER, 22.1 / 20.25),
+        ([30.0] * 5, DifferenceVerdict.UNJUDGED, 30.0 / 20.25),
     ],
 )
 def test_intervals_that_do_not_meet_are_a_difference(
@@ -54,7 +54,7 @@ def test_intervals_that_do_not_meet_are_a_difference(
 
 def test_what_differs_by_less_than_machines_do_is_no_difference() -> None:
     (found,) = imitations([judged([100.0] * 6, [101.0] * 6)])
-    assert found.word == ImitationWord.UNSHOWN
+    assert found.word == DifferenceVerdict.UNSHOWN
 
 
 def test_numbers_that_share_their_runs_are_one_figure() -> None:
@@ -100,8 +100,8 @@ def test_the_page_counts_by_the_kernel_and_judges_the_settings(tmp_path: Path) -
     with (tmp_path / "profiles.csv").open(newline="") as file:
         figures = list(csv.DictReader(file))
     assert [(each["where"], each["settings_are"]) for each in figures] == [
-        ("a", ImitationWord.LARGER),
-        ("b", ImitationWord.SMALLER),
+        ("a", DifferenceVerdict.LARGER),
+        ("b", DifferenceVerdict.SMALLER),
     ]
     assert (figures[0]["kernel"], figures[0]["kernel_center"]) == ("3.13", "10.0")
 
