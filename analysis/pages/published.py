@@ -132,19 +132,42 @@ class LineGroup:
         return f"{counted(self.counts.rows, 'number')}: {', '.join(parts(self.counts))}"
 
 
-def parts(counts: Counts) -> list[str]:
-    """Return the count of rows by verdict, without zeros."""
-    later = f" ({counts.later:,} only in --full)" if counts.later else ""
-    named = (
-        (counts.agree, "agrees", "agree"),
-        (counts.within, "lies within", "lie within"),
-        (counts.differ, "differs", "differ"),
-        (counts.few, "is not judged", "are not judged"),
-        (counts.unrun, f"was not run{later}", f"were not run{later}"),
-        (counts.unstated, "is not stated", "are not stated"),
-        (counts.listed, "is listed only", "are listed only"),
+_COUNTED = {
+    "agree": ("agrees", "agree", ""),
+    "within": ("lies within", "lie within", " the range of a further run"),
+    "differ": ("differs", "differ", ""),
+    "few": ("is not judged", "are not judged", ""),
+    "unrun": ("was not run", "were not run", ""),
+    "unstated": ("is not stated", "are not stated", " in the source"),
+    "listed": ("is listed only", "are listed only", ""),
+}
+"""What one row of a count does, what several do, and the rest of a whole sentence."""
+
+
+def parts(counts: Counts, whole: bool = False) -> list[str]:
+    """Return the count of rows by verdict, without zeros, or as parts of a `whole` sentence."""
+    those = f"{counts.later:,} {'of them ' * whole}"
+    if whole and counts.later == counts.unrun:
+        those = ""
+    later = f" ({those}only in --full)" if counts.later else ""
+    named = [
+        f"{counted(number, one, several)}{later if name == 'unrun' else rest * whole}"
+        for name, (one, several, rest) in _COUNTED.items()
+        if (number := getattr(counts, name)) or (whole and name in ("agree", "within", "differ"))
+    ]
+    return named or ["none"]
+
+
+def headline(counts: Counts, mode: str) -> str:
+    """Return the numbers of rows by verdict, in a sentence."""
+    if not counts.rows:
+        return "No published number is listed: no comparison is possible."
+    named = parts(counts, whole=True)
+    verdicts, ending = (
+        f"{', '.join(named[:-1])}, and {named[-1]}",
+        f" ({mode} mode)" if mode else "",
     )
-    return [counted(*each) for each in named if each[0]] or ["none"]
+    return f"Of {counted(counts.rows, 'published number')} {verdicts}{ending}."
 
 
 def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[LineGroup]:

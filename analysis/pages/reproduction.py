@@ -13,7 +13,16 @@ from analysis import rendering
 from analysis.fmt import counted, signed, with_unit
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
-from analysis.pages.published import csv_text, ends, groups, mechanisms, parts, reasons, spanned
+from analysis.pages.published import (
+    csv_text,
+    ends,
+    groups,
+    headline,
+    mechanisms,
+    parts,
+    reasons,
+    spanned,
+)
 from analysis.pages.reproduction_graphs import graphs
 from analysis.records.json_reader import Problems, printable
 from analysis.records.spec_file import ReproductionFile, read_reproduction
@@ -120,29 +129,6 @@ def _of_settings(counts: SettingCounts) -> str:
         f"Of {counted(judged, 'published setting')} {listed[0]}{full}, {listed[1]}, and"
         f" {listed[2]}. "
     )
-
-
-def headline(counts: Counts, mode: str) -> str:
-    """Return the numbers of rows by verdict, in a sentence."""
-    if not counts.rows:
-        return "No published number is listed: no comparison is possible."
-    those = "" if counts.later == counts.unrun else f"{counts.later:,} of them "
-    later = f" ({those}only in --full)" if counts.later else ""
-    listed = [
-        counted(counts.agree, "agrees", "agree"),
-        counted(counts.within, "lies within", "lie within") + " the range of a further run",
-        counted(counts.differ, "differs", "differ"),
-    ]
-    others = (
-        (counts.few, "is not judged", "are not judged"),
-        (counts.unrun, f"was not run{later}", f"were not run{later}"),
-        (counts.unstated, "is not stated in the source", "are not stated in the source"),
-        (counts.listed, "is listed only", "are listed only"),
-    )
-    listed += [counted(*each) for each in others if each[0]]
-    verdicts = f"{', '.join(listed[:-1])}, and {listed[-1]}"
-    ending = f" ({mode} mode)" if mode else ""
-    return f"Of {counted(counts.rows, 'published number')} {verdicts}{ending}."
 
 
 def make_reproduction_report(path: Path, out: Path | None = None) -> ReproductionReport:

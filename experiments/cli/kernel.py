@@ -17,6 +17,7 @@ from rich.table import Column, Table
 
 from experiments.cli.commands import NearGroup
 from experiments.cli.options import PATH, kernel_option, kernels, out_option, workers_option
+from experiments.cli.sweep import carried
 from experiments.run.report import make_page
 from experiments.run.session import lab_on, ready_lab
 from experiments.run.store import require_writable
@@ -163,8 +164,7 @@ def compare_command(
     """
     from experiments.sweep.kernel_cases import chosen_cases
     from experiments.sweep.kernels import KernelPair, comparison_of
-    from experiments.sweep.progress import watching
-    from experiments.sweep.run import carry_out, runner_for
+    from experiments.sweep.run import runner_for
 
     cases = chosen_cases(names)
     kernels = KernelPair(str(chosen(old)), str(chosen(new)))
@@ -172,9 +172,8 @@ def compare_command(
     program = _program() if scripts and not names else None
     runner = runner_for(ready_lab(kernels), [case.spec for case in cases], workers)
     runner = replace(runner, wall_seconds=_LONGEST)
-    with watching("compare") as watch:
-        asked = comparison_of(kernels, cases, range(1, seeds + 1), program)
-        folder = carry_out(asked, out, runner, watch)
+    asked = comparison_of(kernels, cases, range(1, seeds + 1), program)
+    folder = carried(asked, runner, out, "compare")
     status = make_page("kernels", folder)
     raise SystemExit(status or _status(folder))
 

@@ -23,6 +23,7 @@ from experiments.cli.options import (
     workers_option,
 )
 from experiments.cli.run import RunProgress
+from experiments.cli.sweep import carried
 from experiments.run.request import RunRequest
 from experiments.run.session import ready_lab
 from experiments.run.store import require_writable
@@ -150,9 +151,8 @@ def reproduce(
     """
     from experiments.study.points import period_kernels as built_of_the_time
     from experiments.study.published import chosen
-    from experiments.sweep.progress import watching
     from experiments.sweep.reproduce import Reproduction
-    from experiments.sweep.run import carry_out, runner_for
+    from experiments.sweep.run import runner_for
     from testbed.lab.kernel import choice
 
     wanted = chosen(quick, names, texts)
@@ -163,6 +163,5 @@ def reproduce(
     require_writable(out)
     ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
     runner = replace(runner_for(ready, needed, workers, scheduler), wall_seconds=_LONGEST)
-    with watching("reproduce") as watch:
-        folder = carry_out(asked, out, runner, watch)
+    folder = carried(asked, runner, out, "reproduce")
     raise SystemExit(print_page("reproduction", folder, strict=strict, as_json=as_json))

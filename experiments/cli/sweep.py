@@ -40,7 +40,7 @@ from topologies.units import Duration
 if TYPE_CHECKING:
     from experiments.run.request import RunOptions
     from experiments.sweep.definition import Plan
-    from experiments.sweep.run import PointRunner
+    from experiments.sweep.run import PointRunner, Preset
 
 
 @click.command()
@@ -111,6 +111,7 @@ def sweep(
 ) -> None:
     """Run an experiment over a grid and seeds, and compare the results."""
     from experiments.sweep.definition import SweepOptions, plan
+    from experiments.sweep.results import GridSweep
     from experiments.sweep.run import runner_for
 
     planned = plan(SweepOptions(**typed).definition())
@@ -120,7 +121,8 @@ def sweep(
     require_writable(out)
     ready = ready_lab(spec.kernel for spec in planned.specs)
     runner = runner_for(ready, planned.specs, workers, scheduler)
-    folder = _run(planned, replace(runner, wall_seconds=limit.seconds, force=force), out)
+    runner = replace(runner, wall_seconds=limit.seconds, force=force)
+    folder = carried(GridSweep(planned), runner, out, planned.named.name, planned)
     raise SystemExit(print_page("sweep", folder, strict=strict, as_json=as_json))
 
 
@@ -155,15 +157,18 @@ def _cached(planned: Plan, out: Path) -> int:
         return len(memory.known(source.point(*each).key for each in points))
 
 
-def _run(planned: Plan, runner: PointRunner, out: Path) -> Path:
+def carried(
+    preset: Preset, runner: PointRunner, out: Path, title: str, plan: Plan | None = None
+) -> Path:
+    """Carry out a sweep and show its progress, of a plan with the metrics and factors of runs."""
     from experiments.sweep.progress import watching
-    from experiments.sweep.results import GridSweep
     from experiments.sweep.run import carry_out
 
-    varied = tuple(factor.name for factor in planned.factors)
-    with watching(planned.named.name, planned.named.progress(), varied) as watch:
+    metrics = plan.named.progress() if plan else ()
+    varied = tuple(factor.name for factor in plan.factors) if plan else ()
+    with watching(title, metrics, varied) as watch:
         try:
-            return carry_out(GridSweep(planned), out, runner, watch)
+            return carry_out(preset, out, runner, watch)
         except KeyboardInterrupt:
             watch.note(
                 f"{watch.done:,} of {watch.points:,} points are cached; the same command goes on"
@@ -175,6 +180,7 @@ def _run(planned: Plan, runner: PointRunner, out: Path) -> Path:
 def run_study(options: RunOptions) -> int:
     """Run an experiment that is a sweep by itself: its grid, with the options of `run`."""
     from experiments.sweep.definition import SweepDefinition, plan
+    from experiments.sweep.results import GridSweep
     from experiments.sweep.run import runner_for
 
     named = options.named
@@ -191,7 +197,7 @@ def run_study(options: RunOptions) -> int:
     ready = ready_lab(spec.kernel for spec in planned.specs)
     wall_seconds = options.limit.seconds if options.limit else _patience(planned)
     runner = replace(runner_for(ready, planned.specs), wall_seconds=wall_seconds)
-    folder = _run(planned, runner, options.out)
+    folder = carried(GridSweep(planned), runner, options.out, named.name, planned)
     return print_page("sweep", folder, strict=options.strict, as_json=options.as_json)
 
 

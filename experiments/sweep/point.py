@@ -40,7 +40,7 @@ from topologies.untrusted import digest_of
 _MEASURE = "experiments.sweep.point"
 ROWS = f"{_MEASURE}:measured_rows"
 CAPTURES = f"{_MEASURE}:measured_captures"
-"""The functions that measure points of sweeps, and of reproductions that need the captures too."""
+"""What measures points: the rows only, or the captures too, as some reproductions need."""
 
 Record = dict[str, Any]
 """The record of a point: status (complete, unproved, failed), rows, warnings, problem, log,
@@ -144,7 +144,7 @@ def carry_point(
 ) -> Record:
     """Run the spec `data` with its raw files in the empty folder `raw`, judge it and measure it.
 
-    Sweeps, reproductions and `tcplab cc try` use it (carry_rows, carry_captured). Labs use it in a
+    Sweeps, reproductions and `tcplab cc try` use it (carry_rows). Labs use it in a
     process of limited rights (labs.measuring.references), with values of their own. A run that is
     kept with its files is carried out by experiments.run.session.
     """
@@ -168,26 +168,27 @@ def carry_point(
 
 
 def carry_rows(
-    data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress, metric: str = ""
+    data: Any,
+    seed: int,
+    wall_seconds: float,
+    lab: Lab,
+    progress: Progress,
+    metric: str = "",
+    captured: bool = False,
 ) -> Record:
     """Run one point and keep its rows; its raw files go, since the same seed gives them again.
 
-    The rows have the value of an expression if `metric` is one.
+    The rows have the value of an expression if `metric` is one. If it is `captured`, the row of
+    each flow has the values of its capture too.
     """
     with scratch() as raw:
-        measured = partial(measured_rows, metric=metric)
+        measured = partial(measured_rows, metric=metric, captured=captured)
         return carry_point(raw, data, seed, wall_seconds, lab, progress, measured)
 
 
-def carry_captured(
-    data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
-) -> Record:
-    """Run one point like carry_rows, with the values of captures in the row of their flow."""
-    with scratch() as raw:
-        return carry_point(raw, data, seed, wall_seconds, lab, progress, measured_captures)
-
-
-def measured_rows(raw: Path, data: Any, seed: int, metric: str = "") -> dict[str, Any]:
+def measured_rows(
+    raw: Path, data: Any, seed: int, metric: str = "", captured: bool = False
+) -> dict[str, Any]:
     """Return the rows of all flows, their series, texts of the study, the network's verdict.
 
     The verdict comes without its list of checks.
@@ -196,11 +197,14 @@ def measured_rows(raw: Path, data: Any, seed: int, metric: str = "") -> dict[str
     readings = readings_of(run)
     network = judge_network(run, [trial.traffic for trial in readings]).as_data()
     del network["checks"]
-    statistics = _statistics(data["name"], raw, data)
+    of_captures = measure_raw(raw, data) if captured else {}
     return {
-        "rows": rows_of(readings, metric),
+        "rows": [
+            {**row, **of_captures.get((str(row["condition"]), str(row["flow"])), {})}
+            for row in rows_of(readings, metric)
+        ],
         "series": series_record(readings),
-        "statistics": statistics,
+        "statistics": _statistics(data["name"], raw, data),
         "network": network,
     }
 
@@ -210,16 +214,6 @@ def _statistics(study: str, raw: Path, data: Any) -> dict[str, str]:
     module = part(study, "statistics_file")
     texts: dict[str, str] = module.statistics_of(raw, data) if module else {}
     return texts
-
-
-def measured_captures(raw: Path, data: Any, seed: int) -> dict[str, Any]:
-    """Return the same as measured_rows, with the values of captures in the row of their flow."""
-    kept, captured = measured_rows(raw, data, seed), measure_raw(raw, data)
-    rows = [
-        {**row, **captured.get((str(row["condition"]), str(row["flow"])), {})}
-        for row in kept["rows"]
-    ]
-    return kept | {"rows": rows}
 
 
 def _logs(raw: Path) -> str:

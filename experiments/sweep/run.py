@@ -22,14 +22,12 @@ from experiments.run.session import for_page, lab_facts
 from experiments.run.store import Facts, RunFolder, result_folder
 from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination
-from experiments.sweep.point import CAPTURES, ROWS, Point, Record, carry_captured, carry_rows
+from experiments.sweep.point import CAPTURES, Point, Record, carry_rows
 from experiments.sweep.store import PointStore, results
 from testbed.engine import Done, Engine, Listener, Task, local_engine, require_cluster_extra
 from testbed.engine.certificates import require_tls
 from testbed.host.processes import guests_at_once
 from testbed.lab.ready import Lab
-
-_CARRIES = {ROWS: carry_rows, CAPTURES: carry_captured}
 
 
 class Watch(Listener):
@@ -81,9 +79,8 @@ class PointRunner:
                 yield point, record
 
     def _task(self, point: Point, carry: Callable[..., Record] | None) -> Task:
-        if metric := point.origin.metric:
-            carry = partial(carry_rows, metric=metric)
-        carry = carry or _CARRIES[point.origin.measures]
+        captured = point.origin.measures == CAPTURES
+        carry = carry or partial(carry_rows, metric=point.origin.metric, captured=captured)
         return Task(point.key, carry, (point.combination.data, point.seed, self.wall_seconds))
 
 

@@ -18,7 +18,7 @@ from experiments.study.catalogue import find
 from experiments.study.grid import single
 from experiments.study.points import combinations
 from experiments.study.published import chosen
-from experiments.sweep.point import carry_captured
+from experiments.sweep.point import carry_rows
 from experiments.sweep.results import sweep
 from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from testbed.lab.ready import Lab
@@ -204,7 +204,7 @@ def test_only_the_way_to_the_receiver_loses_under_a_module(ready_lab: Lab, tmp_p
 def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Path) -> None:
     target, *_ = chosen(True, ["sack"])
     (point,) = combinations([target])[target].values()
-    record = carry_captured(point.data, 1, 100.0, ready_lab, lambda phase, elapsed: None)
+    record = carry_rows(point.data, 1, 100.0, ready_lab, lambda phase, elapsed: None, captured=True)
     assert record["status"] == "complete"
     for row in record["rows"]:
         assert {quantity.key.name for quantity in TRANSFER} <= row.keys()
