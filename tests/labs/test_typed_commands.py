@@ -66,7 +66,7 @@ def test_commands_are_recorded_and_print_the_same_when_repeated(own: Assignment)
     assert "no command" in printed["nonsense"]
 
     case = graded(own)
-    assert case.flags == [] and "print the same" in case.notes[0]
+    assert not case.flags and "print the same" in case.notes[0]
     file = own.folder / TYPED
     file.write_text(file.read_text().replace("3 packets transmitted", "4 packets transmitted"))
     [flag] = graded(own).flags

@@ -10,6 +10,8 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -56,7 +58,8 @@ def test_it_is_said_to_be_absent(ordinary_user: None, monkeypatch: pytest.Monkey
             supervise.started(ABSENT, console, []),
         ):
             pass
-        assert sandbox._words(ABSENT, (console.fileno(), console.fileno())) == "not installed"
+    kind: Any = lambda *_: SimpleNamespace(command=lambda: ABSENT)  # noqa: E731
+    assert sandbox._failure(kind, Path(os.devnull)) == "not installed"
     with pytest.raises(TcplabError, match="is not installed"):
         kernels._made(ABSENT)
 

@@ -81,7 +81,7 @@ def test_a_value_that_the_kernel_does_not_know_is_no_absent_setting(
     def refuse(_name: str, _value: str) -> str:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
-    monkeypatch.setattr(network, "set_sysctl", refuse)
+    monkeypatch.setattr(namespaces, "set_sysctl", refuse)
     with pytest.raises(TcplabError, match="cannot be set to bbr"):
         live.set_sysctls("h1", {name: "bbr"})
 
