@@ -52,12 +52,12 @@ def test_a_program_that_may_not_be_started_is_not_absent(tmp_path: Path) -> None
 def test_it_is_said_to_be_absent(ordinary_user: None, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TcplabError, match="is not installed"):
         programs.run(ABSENT)
-    with Path(os.devnull).open("wb") as console:
-        with (
-            pytest.raises(TcplabError, match="is not installed"),
-            supervise.started(ABSENT, console, []),
-        ):
-            pass
+    with (
+        Path(os.devnull).open("wb") as console,
+        pytest.raises(TcplabError, match="is not installed"),
+        supervise.started(ABSENT, console, []),
+    ):
+        pass
     kind: Any = lambda *_: SimpleNamespace(command=lambda: ABSENT)  # noqa: E731
     assert sandbox._failure(kind, Path(os.devnull)) == "not installed"
     with pytest.raises(TcplabError, match="is not installed"):
