@@ -84,15 +84,21 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
 
 
 def _sysctls(run: RunRecord, problems: Problems) -> tuple[RecordedSetting, ...]:
-    """The sysctls of the first seed's conditions, as asked for and as each host had them."""
+    """The sysctls of the first seed's conditions, as asked for and as each host had them.
+
+    Those of which a proof says that the kernel lacks them, and behaves as asked, are left out.
+    """
     settings: list[RecordedSetting] = []
     for trial in run.trials:
+        evidence = trial.files.evidence(problems)
+        proved = {proof.claim for proof in evidence.proofs if proof.held}
         rows = [
             RecordedSetting(
                 f"{host}, {trial.condition.label}", name, asked, values.get(name, "unknown")
             )
-            for host, values in trial.files.evidence(problems).sysctls.items()
+            for host, values in evidence.sysctls.items()
             for name, asked in trial.condition.sysctls
+            if name in values or f"every host behaves as with {name} {asked}" not in proved
         ]
         _note_differences(rows, problems)
         settings += rows if trial.seed == run.trials[0].seed else []

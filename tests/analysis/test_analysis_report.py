@@ -424,6 +424,28 @@ def test_a_sysctl_that_the_host_did_not_have_is_told(run_directory: Path) -> Non
     assert "net.ipv4.tcp_sack 1 was asked for, the kernel had 0" in _report(run_directory).output
 
 
+@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.usefixtures("no_pictures")
+def test_a_sysctl_that_old_kernels_lack_is_proved_instead(run_directory: Path, held: bool) -> None:
+    for name in ("sack_off", "sack_on"):
+        path = run_directory / f"raw/seed-5/{name}/evidence.json"
+        evidence = json.loads(path.read_text())
+        claims = {
+            f"every host behaves as with net.ipv4.tcp_sack {values.pop('net.ipv4.tcp_sack')}"
+            for values in evidence["sysctls"].values()
+        }
+        lacking = (
+            ["this kernel has no such setting"] if held else ["this kernel has such a setting"]
+        )
+        evidence["proofs"] += [
+            {"claim": claim, "observed": lacking, "source": "/proc/sys", "held": held}
+            for claim in claims
+        ]
+        path.write_text(json.dumps(evidence))
+    said = "net.ipv4.tcp_sack 1 was asked for, the kernel had unknown"
+    assert (said in _report(run_directory).output) is not held
+
+
 @pytest.mark.usefixtures("no_pictures")
 def test_a_warning_of_the_run_asks_to_check_but_is_no_failure(run_directory: Path) -> None:
     _change(run_directory / "manifest.json", warnings=["the queue was never full"])
