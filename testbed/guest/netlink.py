@@ -293,7 +293,7 @@ def set_offloads(interface: str, on: bool = False) -> list[InterfaceSetting]:
     for name, is_on in states.items():
         if is_on != on:
             problem = f"{interface}: {name} was to be {asked}, the kernel keeps it {other}."
-            raise TcplabError(problem, "Use a veth interface.")
+            raise TcplabError(problem, f"Choose another kernel, or topology.segmentation={other}.")
     return [InterfaceSetting(interface, name, asked, asked) for name in states]
 
 
@@ -304,7 +304,7 @@ def _offload(control: socket.socket, interface: str, command: int, on: bool = Fa
     try:
         fcntl.ioctl(control, _ETHTOOL, request)
     except OSError as error:
-        if error.errno != errno.EOPNOTSUPP:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
             raise
         return False
     return bool(struct.unpack("=II", value.raw)[1])

@@ -434,9 +434,7 @@ def test_a_sysctl_that_old_kernels_lack_is_proved_instead(run_directory: Path, h
             f"every host behaves as with net.ipv4.tcp_sack {values.pop('net.ipv4.tcp_sack')}"
             for values in evidence["sysctls"].values()
         }
-        lacking = (
-            ["this kernel has no such setting"] if held else ["this kernel has such a setting"]
-        )
+        lacking = ["this kernel has no such setting"] if held else ["it has such a setting"]
         evidence["proofs"] += [
             {"claim": claim, "observed": lacking, "source": "/proc/sys", "held": held}
             for claim in claims
