@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from topologies.errors import TcplabError, UsageError
+from topologies.errors import TcplabError
 
 if TYPE_CHECKING:
-    from analysis.network.verdict import NetworkVerdict
     from analysis.reporting.studies import ReportOf
 
 
@@ -32,7 +29,7 @@ class _Commands(click.Group):
         return analyze
 
 
-class _Page(click.Command):
+class PageCommand(click.Command):
     """A command that returns a report: exits with 0 if it is sound; an error is one sentence."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -61,20 +58,8 @@ _metrics = click.option(
 )
 
 
-@main.command(cls=_Page)
-@click.argument("run_directory", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--wait",
-    is_flag=True,
-    help="Load everything first, then read RUN_DIRECTORY as one line from standard input.",
-)
-@click.option("--study", help="While it waits, load the report of this study too.")
-@click.option(
-    "--network",
-    "descriptor",
-    type=int,
-    help="First judge the network of the run in the line before that, and write it there (JSON).",
-)
+@main.command(cls=PageCommand)
+@click.argument("run_directory", type=click.Path(path_type=Path))
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -84,28 +69,15 @@ _metrics = click.option(
 @click.pass_obj
 def report(
     report_of: ReportOf | None,
-    run_directory: Path | None,
-    wait: bool,
-    study: str | None,
-    descriptor: int | None,
+    run_directory: Path,
     out: Path | None,
     metrics: tuple[str, ...],
 ) -> Any:
     """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
-    if wait == (run_directory is not None):
-        raise UsageError(
-            "Name one run directory, or give --wait and name it on standard input.",
-            "For example: ./tcplab report runs/sack/latest",
-        )
     from analysis.pages.run import make_report, print_report
     from analysis.reporting.studies import plain
 
-    report_of = report_of or plain
-    if wait:
-        _load(report_of, study)
-    network = None if descriptor is None else _judged(descriptor)
-    path = _named_on_stdin() if run_directory is None else run_directory
-    made = make_report(path, out, network, report_of, metrics)
+    made = make_report(run_directory, out, None, report_of or plain, metrics)
     print_report(made)
     return made
 
@@ -116,7 +88,7 @@ _out = click.option(
 )
 
 
-@main.command(cls=_Page)
+@main.command(cls=PageCommand)
 @_folder
 @_out
 @click.option("--metric", metavar="METRIC", help="Compare this column of rows.csv.")
@@ -131,7 +103,7 @@ def sweep(report_of: ReportOf | None, folder: Path, out: Path | None, metric: st
     return made
 
 
-@main.command(cls=_Page)
+@main.command(cls=PageCommand)
 @_folder
 @_out
 def kernels(folder: Path, out: Path | None) -> Any:
@@ -143,7 +115,7 @@ def kernels(folder: Path, out: Path | None) -> Any:
     return made
 
 
-@main.command(cls=_Page)
+@main.command(cls=PageCommand)
 @_folder
 @_out
 def reproduction(folder: Path, out: Path | None) -> Any:
@@ -153,42 +125,6 @@ def reproduction(folder: Path, out: Path | None) -> Any:
     made = make_reproduction_report(folder, out)
     print_reproduction(made)
     return made
-
-
-def _judged(descriptor: int) -> NetworkVerdict:
-    """Return the verdict on the run that standard input names, written as one line of JSON."""
-    from analysis.network.verdict import judge_network
-    from analysis.records.json_reader import Problems
-    from analysis.records.run_directory import read_run
-
-    verdict = judge_network(read_run(_named_on_stdin(), Problems()))
-    os.write(descriptor, f"{json.dumps(verdict.as_data())}\n".encode())
-    os.close(descriptor)
-    return verdict
-
-
-def _load(report_of: ReportOf, study: str | None) -> None:
-    """Load all that takes time: the run goes on meanwhile."""
-    from analysis import flows, graphs, rendering
-    from analysis.network import verdict  # noqa: F401
-    from analysis.pages import run
-
-    flows.load_engine()
-    graphs.page("", [])  # the first page compiles its templates
-    for name in run.TEMPLATES:
-        rendering.load(name)
-    with suppress(TcplabError):  # which comes again when the report is made, and is told then
-        report_of(study or "")
-
-
-def _named_on_stdin() -> Path:
-    """Return the run directory in the next line of standard input."""
-    name = sys.stdin.readline().rstrip("\n")
-    if not name:
-        raise UsageError(
-            "Standard input ended without a run directory.", "Write its path as one line."
-        )
-    return Path(name)
 
 
 def start(report_of: ReportOf | None = None) -> None:

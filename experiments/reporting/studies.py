@@ -1,17 +1,24 @@
 """The reports of studies, which the analysis takes from its caller; figures of runs and sweeps.
 
-As a program this is the analysis with the reports of all studies.
+As a program this is the analysis with the reports of all studies. A run starts it with `serve`, so
+that everything is loaded when its last packet is captured.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from analysis.__main__ import start
+import click
+
+from analysis import flows, graphs, rendering
+from analysis.__main__ import PageCommand, main, start
 from analysis.graphs.layers import PaperSize
-from analysis.network.verdict import NetworkVerdict
+from analysis.network.verdict import NetworkVerdict, judge_network
 from analysis.pages import run, sweep
 from analysis.pages.papers import (
     KINDS,
@@ -25,6 +32,8 @@ from analysis.pages.papers import (
 )
 from analysis.pages.run import RunReport
 from analysis.pages.sweep import SweepReport
+from analysis.records.json_reader import Problems
+from analysis.records.run_directory import read_run
 from analysis.reporting.laws import claimed_report
 from analysis.reporting.studies import StudyReport
 from experiments.study.catalogue import catalogue, part
@@ -107,6 +116,41 @@ def figure(
         report_of,
     )
     return make_figure(request)
+
+
+@main.command(cls=PageCommand, hidden=True)
+@click.argument("study")
+@click.argument("descriptor", type=int)
+def serve(study: str, descriptor: int) -> RunReport:
+    """Judge the network of a run and make its report, both named by lines of standard input.
+
+    The first line is the folder in which the run is being written; the verdict goes to DESCRIPTOR
+    as a line of JSON. The second is the run's folder. STUDY is the run's experiment.
+    """
+    _load(study)
+    verdict = judge_network(read_run(_named_on_stdin(), Problems()))
+    with open(descriptor, "w", encoding="utf-8") as answers:
+        answers.write(f"{json.dumps(verdict.as_data())}\n")
+    made = run.make_report(_named_on_stdin(), None, verdict, report_of)
+    run.print_report(made)
+    return made
+
+
+def _load(study: str) -> None:
+    """Load all that takes time: the run goes on meanwhile."""
+    flows.load_engine()
+    graphs.page("", [])  # the first page compiles its templates
+    for name in run.TEMPLATES:
+        rendering.load(name)
+    with suppress(TcplabError):  # which comes again when the report is made, and is told then
+        report_of(study)
+
+
+def _named_on_stdin() -> Path:
+    """Return the folder in the next line of standard input; ends where the run has ended."""
+    if not (name := sys.stdin.readline().rstrip("\n")):
+        raise SystemExit(2)
+    return Path(name)
 
 
 if __name__ == "__main__":

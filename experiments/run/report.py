@@ -62,7 +62,7 @@ class Reporter:
     def __init__(self, study: str, words: IO[str] | None = None) -> None:
         self._answers, told = os.pipe()
         self._process = subprocess.Popen(
-            _analysis("report", "--wait", "--study", study, "--network", str(told)),
+            _analysis("serve", study, str(told)),
             stdin=subprocess.PIPE,
             stdout=words,
             text=True,

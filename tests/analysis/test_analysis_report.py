@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
-from experiments.reporting.studies import make_report, report_of
+from experiments.reporting.studies import make_report, report_of, serve
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM
 from tests.analysis.made_runs import with_exchanges
 from tests.analysis.page_tags import PageTags
@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 HOSTILE = "<script>alert(1)</script>'\"&[x](javascript:1)|`\x1b[31m"
 
 
-def _report(*arguments: str | Path, stdin: str = "") -> Result:
-    return CliRunner().invoke(main, ["report", *map(str, arguments)], input=stdin, obj=report_of)
+def _report(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["report", *map(str, arguments)], obj=report_of)
 
 
 def _change(path: Path, **changes: Any) -> None:
@@ -376,9 +376,18 @@ def test_an_experiment_without_a_study_gets_table_and_graphs(run_directory: Path
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_waiting_reads_the_run_directory_from_standard_input(run_directory: Path) -> None:
-    assert _report("--wait", stdin=f"{run_directory}\n").exit_code == 0
-    assert _report("--wait", stdin="").exit_code == 2
+def test_a_server_judges_the_network_first_and_ends_with_its_run(run_directory: Path) -> None:
+    def served(*lines: Path) -> int:
+        read, write = os.pipe()
+        text = "".join(f"{line}\n" for line in lines)
+        done = CliRunner().invoke(serve, ["sack", str(write)], input=text)
+        with os.fdopen(read, encoding="utf-8") as answers:
+            if lines:
+                assert json.loads(answers.readline())["verdict"] == "usable with care"
+        return done.exit_code
+
+    assert served(run_directory, run_directory) == 0
+    assert served(run_directory) == 2
 
 
 def test_as_a_program_it_ends_without_a_traceback(tmp_path: Path) -> None:
