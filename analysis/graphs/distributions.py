@@ -1,6 +1,6 @@
 """Layers of distributions (curves and boxes), and of medians with ranges over a sweep."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, TypeVar
@@ -12,6 +12,7 @@ from analysis.graphs.layers import (
     DOT,
     REFERENCE,
     Axis,
+    Graph,
     Layer,
     Mark,
     SeriesLook,
@@ -105,6 +106,7 @@ _Row = TypeVar("_Row")
 _MOST_ROWS = 16
 """Rows of a graph that fits on an A4 page."""
 _ROOM = 0.7
+_AROUND = 76  # pixels around the rows of a graph
 """Rows that stay free above the first and below the last."""
 
 
@@ -178,6 +180,14 @@ def rows(names: Sequence[str]) -> Axis:
     """Return an axis of names, the first at the top: row `number` is at -number."""
     ticks = sorted((-float(at), name) for at, name in enumerate(names))
     return Axis("", "", ticks=tuple(ticks), range=(-len(names) + 1 - _ROOM, _ROOM))
+
+
+def rows_graph(
+    key: str, across: Axis, names: Sequence[str], layers: Iterable[Layer], row: int
+) -> Graph:
+    """Return a graph with a row of `row` pixels for each name, which may stand above its marks."""
+    height = _AROUND + row * len(names)
+    return Graph(key, "", "", across, rows(names), tuple(layers), height=height)
 
 
 def in_panels(of_rows: Sequence[_Row]) -> list[Sequence[_Row]]:

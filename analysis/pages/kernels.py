@@ -21,9 +21,9 @@ from analysis.graphs.distributions import (
     no_difference,
     ranged,
     ratio_axis,
-    rows,
+    rows_graph,
 )
-from analysis.graphs.layers import BLUE, GREY, VERMILLION, Graph, GraphGroup, Layer
+from analysis.graphs.layers import BLUE, GREY, VERMILLION, GraphGroup, Layer
 from analysis.graphs.stored import board_data
 from analysis.records.json_reader import read_main
 from analysis.records.spec_file import Provenance
@@ -209,8 +209,7 @@ def _listed(cases: Sequence[str], most: int | None) -> str:
 
 
 _LOOKS = {"larger": look(VERMILLION, "triangle"), "smaller": look(BLUE, "diamond")}
-_ROW, _AROUND = 36, 76
-"""Pixels of a row, which may hold its name above its mark, and of what is around them."""
+_ROW = 36
 
 
 @dataclass(frozen=True)
@@ -314,14 +313,12 @@ def _ratios(report: KernelReport) -> GraphGroup | None:
     numbers = extremes([value for _, value in drawn])
     axis = ratio_axis(f"Linux {new} divided by Linux {old}", numbers)
     panels = tuple(
-        Graph(
+        rows_graph(
             f"ratios_{at}",
-            "",
-            "",
             axis,
-            rows([value.name for _, value in panel]),
+            [value.name for _, value in panel],
             (*_layers(panel, new), no_difference("no difference")),
-            height=_AROUND + _ROW * len(panel),
+            _ROW,
         )
         for at, panel in enumerate(in_panels(drawn))
     )

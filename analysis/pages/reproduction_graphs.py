@@ -15,7 +15,7 @@ from analysis.graphs.distributions import (
     no_difference,
     ranged,
     ratio_axis,
-    rows,
+    rows_graph,
     swept,
     ticked,
 )
@@ -40,8 +40,7 @@ _LEAST, _GREATEST = 1e-12, 1e15
 """Sizes that are drawn, in any unit; a number beyond is no measurement."""
 _WIDEST = 1e9
 """The greatest ratio that is drawn; anything beyond would leave no room for the others."""
-_ROW, _AROUND = 46, 76
-"""Pixels of a row, which may hold its name above its marks, and of what is around them."""
+_ROW = 46
 _STEP = 0.13
 """Share of a row between the marks of two sources: they stay nearer to their row than the next."""
 _AS_RATIOS = (
@@ -179,8 +178,7 @@ def _rows(key: str, across: Axis, names: Sequence[str], marks: Marks, is_ratio: 
     ]
     if is_ratio:
         layers.append(no_difference("the published number"))
-    height = _AROUND + _ROW * len(names)
-    return Graph(key, "", "", across, rows(names), tuple(layers), height=height)
+    return rows_graph(key, across, names, layers, _ROW)
 
 
 def _across(numbers: Sequence[float], quantities: Sequence[str], is_ratio: bool) -> Axis:

@@ -162,8 +162,7 @@ def compare_command(
 
     Exits with 0 without a difference, 3 with one, 1 or 2 after a failure.
     """
-    from experiments.sweep.kernel_cases import chosen_cases
-    from experiments.sweep.kernels import KernelPair, comparison_of
+    from experiments.sweep.kernels import KernelPair, chosen_cases, comparison_of
     from experiments.sweep.run import runner_for
 
     cases = chosen_cases(names)

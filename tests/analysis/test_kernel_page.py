@@ -11,11 +11,14 @@ import pytest
 
 from analysis.measures.metrics import metric
 from analysis.pages.kernels import make_kernel_report, print_kernels
-from experiments.sweep.kernel_cases import KernelCase, KernelMeasure, chosen_cases, standing_set
 from experiments.sweep.kernels import (
+    KernelCase,
     KernelComparison,
+    KernelMeasure,
     KernelPair,
+    chosen_cases,
     runnable,
+    standing_set,
     value_in,
 )
 from experiments.sweep.point import Origin
