@@ -4,8 +4,6 @@ BBR version 1 meets CUBIC or Reno flows in a FIFO queue of several bandwidth-del
 README.md has the law, its source, and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import (

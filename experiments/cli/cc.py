@@ -7,8 +7,6 @@ unloads), then experiments.custom_cc under the three published conditions, each 
 own.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

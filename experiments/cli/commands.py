@@ -4,8 +4,6 @@ A user's own defaults of options are in ~/.config/tcplab/defaults.toml (docs/sta
 table is a command: what is in [run] holds for every experiment, what is in [run.sack] for one.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`tcplab exec -- COMMAND`: a command in h1 and a server in h2, with a bad network in between."""
 
-from __future__ import annotations
-
 import itertools
 import shlex
 import shutil

@@ -3,8 +3,6 @@
 `tcplab packetdrill SCRIPT`: packetdrill scripts in the lab kernel, in virtual time.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 The standard library only: the launcher prints this help before libraries are installed.
 """
 
-from __future__ import annotations
-
 import sys
 
 import testbed

@@ -5,8 +5,6 @@
 `tcplab docs`, `release`, `lock` and `man`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import nullcontext

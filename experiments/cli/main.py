@@ -1,7 +1,5 @@
 """Start of every command line: find the right Python, then load the command."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 `--json` of run, sweep, reproduce and runs list has one schema (docs/reference/run-directory.md).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sys

@@ -1,7 +1,5 @@
 """`tcplab play`: the live page, until Ctrl-C."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path

@@ -3,8 +3,6 @@
 `tcplab reproduce`.
 """
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 from pathlib import Path

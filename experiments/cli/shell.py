@@ -1,7 +1,5 @@
 """`tcplab shell`: commands typed into hosts, in real time by Mininet or as `tcplab exec` does."""
 
-from __future__ import annotations
-
 import functools
 import signal
 import sys

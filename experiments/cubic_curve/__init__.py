@@ -4,8 +4,6 @@ A lone CUBIC flow over a long path with a queue that overflows now and then. REA
 its source, and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import ExperimentSpec, LinkParameters, congestion_control, parameter

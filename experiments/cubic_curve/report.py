@@ -1,7 +1,5 @@
 """CUBIC curve: the window of each sample next to W_cubic."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

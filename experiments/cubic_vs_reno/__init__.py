@@ -5,8 +5,6 @@ After sections 3.1 and 3.4 of the TCP assignment (published.csv): three hosts ar
 Mbit/s each, delay and loss on what the router sends to the receiver; one stream or thirty.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from experiments.spec import (

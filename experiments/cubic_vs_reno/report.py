@@ -1,7 +1,5 @@
 """CUBIC against Reno (TCP assignment, 3.1): rates of all flows, first seconds, answers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

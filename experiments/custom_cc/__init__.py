@@ -7,8 +7,6 @@ and with both, one stream or thirty. The module is built for the lab kernel and 
 `module` names another one: a student's own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -12,8 +12,6 @@ the lab and the code. A site without runs, and a first start, have one file with
 alone, which comes with the code. Run as a program, this module puts today's scripts into it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ Bounds are those that the classes state: each field is tried with 0 and with a h
 remedy of the error is the bound.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

@@ -4,8 +4,6 @@ Zensical (https://zensical.org/docs/), the successor of Material for MkDocs, bui
 the links. Its settings are written as mkdocs.yml; JSON is a part of YAML.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

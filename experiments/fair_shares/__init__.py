@@ -4,8 +4,6 @@ Several pairs of hosts around one bottleneck with a FIFO queue. README.md has th
 and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import (

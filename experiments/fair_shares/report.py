@@ -1,7 +1,5 @@
 """Fair shares: the rate of each flow next to an even share of the link."""
 
-from __future__ import annotations
-
 from analysis.measures.results import RunResults
 from analysis.measures.selection import jain
 from analysis.reporting.laws import LawComparison, law_report

@@ -5,8 +5,6 @@ when each exchange began and ended, in seconds after the flow's start, or null. 
 client and server have a summary as iperf prints it, so a flow is read like others.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -4,8 +4,6 @@ Runs inside the guest or in the native testbed's namespaces, with the standard l
 Mininet only. What it writes is described in docs/reference/run-directory.md.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ are off; `packets` counts its segments. If every buffer has one segment, as ackn
 both can be compared.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -7,8 +7,6 @@ Programs of a study that carry a flow instead of iperf: their start, their end, 
 They may be a student's, so the rate is that of bytes which no program can know before they came.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

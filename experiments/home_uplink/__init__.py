@@ -4,8 +4,6 @@ The modem has a long queue; the router in front of it may shape, and has a disci
 claim: README.md has the settings.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import Condition, ExperimentSpec, Flow, claim_of, parameter, word

@@ -5,8 +5,6 @@ DCTCP with accurate ECN and CUBIC without ECN meet at a bottleneck of two couple
 README.md has the law, its source, and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from experiments.spec import (

@@ -1,7 +1,5 @@
 """Coexistence: the claim is about waiting; rates are compared with an even share of the link."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from analysis.measures.results import RunResults

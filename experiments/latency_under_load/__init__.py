@@ -4,8 +4,6 @@ Four flows in each direction fill a link, as in the RRUL test, and a probe measu
 README.md has the laws, their sources, and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import (

@@ -4,8 +4,6 @@ Pairs of hosts that share only a switch, each with a different loss rate: one ru
 curve. README.md has the law, its source, and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import (

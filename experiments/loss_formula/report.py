@@ -1,7 +1,5 @@
 """Two formulas for Reno under loss: the rate of each flow next to them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median

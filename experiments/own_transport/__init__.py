@@ -4,8 +4,6 @@
 folder. README.md says how hosts run them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Two equal paths are filled by slow start: behind one sender fq paces, behind the
 README.md has the law, and what was found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log

@@ -5,8 +5,6 @@ After the experiments with a packet-dropping router (published.csv): three nodes
 Mbit/s, the middle one drops 0 to 20 % of the data; 100 000 requests of 1448 bytes, ten times each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from experiments.spec import (

@@ -1,7 +1,5 @@
 """Packet dropper: elapsed times in the columns of the original, and the cost of a drop."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Ten times for 100 000 requests at each of 8 shares dropped, and their mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A run as columns: socket samples while it runs, packets and events when it has ended."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

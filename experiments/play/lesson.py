@@ -8,8 +8,6 @@ as `goodput < 5` or `0.8 * kept_goodput < goodput < kept_goodput`. A name that b
 belongs to the previous run.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import asdict, dataclass, replace

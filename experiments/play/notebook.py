@@ -1,7 +1,5 @@
 """The live page in a notebook's cell, with its run as data frames."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any

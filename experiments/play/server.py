@@ -7,8 +7,6 @@ belongs to a path with a random part, and a browser sends it to no other path.
 Files of the page, the page as one text for a notebook, and the page's choices.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import re

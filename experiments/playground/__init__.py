@@ -3,8 +3,6 @@
 Two hosts and a switch. `./tcplab play` shows it while its values change. It makes no claim.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The packets of a host so far, as tests ask for them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -7,8 +7,6 @@ libraries from them. Other programs are recognised by their files. Their librari
 these hold the instructions whether the program calls them or not.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import re

@@ -3,8 +3,6 @@
 Programs that run twice with the same seed, and the first packets and lines that differ.
 """
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping

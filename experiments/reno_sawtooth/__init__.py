@@ -4,8 +4,6 @@ A bottleneck whose queue holds one bandwidth-delay product, so that the link is 
 round trip doubles on the way up. README.md has the law, its source, and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import ExperimentSpec, LinkParameters, congestion_control, parameter

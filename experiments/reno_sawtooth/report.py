@@ -1,7 +1,5 @@
 """Reno's sawtooth: the time between its halvings next to that of the model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 

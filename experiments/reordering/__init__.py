@@ -5,8 +5,6 @@ After section 3.3 of the TCP assignment (published.csv): 100 ms towards the rece
 variation of 75 ms, then with tcp_reordering raised, for CUBIC and Reno.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from experiments.spec import (

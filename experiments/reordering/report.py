@@ -1,7 +1,5 @@
 """Reordering (TCP assignment, 3.3): how late packets came, what TCP made of it, the answers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from analysis.fmt import spread

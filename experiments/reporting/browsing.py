@@ -11,8 +11,6 @@ opens a file that only its user can read, as Jupyter does, and finds the address
 Runs by their folders and points of sweeps by their keys, compared and listed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import signal

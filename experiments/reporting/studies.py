@@ -4,8 +4,6 @@ As a program this is the analysis with the reports of all studies. A run starts 
 that everything is loaded when its last packet is captured.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

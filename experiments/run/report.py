@@ -3,8 +3,6 @@
 Pages of runs and sweeps with what their studies add: the analysis imports no study.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

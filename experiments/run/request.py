@@ -1,7 +1,5 @@
 """The request for a run: made from options of the command line or of Python, then carried out."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field

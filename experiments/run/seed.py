@@ -6,8 +6,6 @@ Each has a name made of the seed, the study, the flow and the field, so another 
 changes none of the others.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import dataclass, replace

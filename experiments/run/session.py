@@ -5,8 +5,6 @@ The lab made ready for runs, and what manifests and pages record about it.
 Runs from Python.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import platform

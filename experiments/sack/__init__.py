@@ -5,8 +5,6 @@ After the Mininet study of 2014 (published.csv): two hosts and a switch, 1 Mbit/
 10 % loss each way; iperf with a window of 131072 bytes, first without SACK, then with it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import (

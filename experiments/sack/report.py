@@ -1,7 +1,5 @@
 """SACK off against SACK on, next to the figures published in 2014."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median

@@ -3,8 +3,6 @@
 The capture that was published for SACK on has no SACK in it, so its numbers are compared with runs
 without SACK."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from experiments.study.published import Target, as_number, published, study

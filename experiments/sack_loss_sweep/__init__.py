@@ -5,8 +5,6 @@ to 10 % on what the sender sends, each with and without SACK for 300 s. README.m
 found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from experiments.spec import (

@@ -1,7 +1,5 @@
 """Loss sweep of 2017: summary table, graph and answers of its page; counts next to each report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal

@@ -6,8 +6,6 @@ are numbers, like netstat's, so that one command line reads both. A sweep keeps 
 memory of points.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rates and repeated segments at each of 28 loss rates, without and with SACK."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ A lone Reno flow over a path that is so fast that slow start does not fill it. R
 law, its source, and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import ExperimentSpec, LinkParameters, congestion_control, parameter

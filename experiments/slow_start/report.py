@@ -1,7 +1,5 @@
 """Slow start: segments of each round trip, measured and by the law."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from analysis.measures.metrics import counter

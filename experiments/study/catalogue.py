@@ -8,8 +8,6 @@ A study is a module, a file or a folder: its docstring begins with its claim, an
     my_study = "my_package.my_study"
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import os

@@ -8,8 +8,6 @@ experiments.study.link.
 A single run has one value for each name. A quantity of flows may be drawn by each seed:
 flows.*.start=0s..100ms uniformly, flows.*.amount=exp:1MiB with that mean."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -12,8 +12,6 @@ network itself had is the profile's `path`: names and values as `--set` takes th
 reproduce` sets them for *period* only.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping

@@ -11,8 +11,6 @@ is also the length after which the trace repeats. The link gets one rate for eac
 loses the times within them. Without an opportunity it carries one packet until the outage's end.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import typing
 from bisect import bisect_right

@@ -5,8 +5,6 @@ backlog refuses, is sent again after a time-out: after 3, 9 and 21 s if the firs
 2988, section 2; TCP_TIMEOUT_INIT in include/net/tcp.h of Linux before 3.1).
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Collection

@@ -3,8 +3,6 @@
 Kernels of published studies, and the nearest kernels of the lab.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache

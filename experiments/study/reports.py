@@ -6,8 +6,6 @@ table. A template has the names of the report's module, `results`, `conditions`,
 of analysis.reporting.answers without their argument `results`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial

@@ -3,8 +3,6 @@
 A sweep with everything looked up and checked, so that each name and combination is possible.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

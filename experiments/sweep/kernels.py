@@ -9,8 +9,6 @@ the others alone: where a patch has no effect, the packets are identical. All fi
 one family: each p is corrected for all of them.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -3,8 +3,6 @@
 A bar on a terminal, a line now and then elsewhere, and a line for each failed point.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

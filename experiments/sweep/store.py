@@ -4,8 +4,6 @@ Each record is a transaction, and is on the disk as soon as it is known. So a sw
 loses only the runs that were going on. Several sweeps may use the file at once.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import sqlite3

@@ -3,8 +3,6 @@
 README.md has the law of RFC 8985, and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from experiments.spec import (

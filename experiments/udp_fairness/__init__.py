@@ -6,8 +6,6 @@ After section 3.2 of the TCP assignment (published.csv): ten TCP flows from righ
 FIFO with sfq; the study has fq_codel, fq, cake, pie and red as well.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import (

@@ -1,7 +1,5 @@
 """UDP next to TCP (TCP assignment, 3.2): rates, fairness among TCP flows, answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from statistics import median
 

@@ -3,8 +3,6 @@
 README.md has the laws of Reno, CUBIC and BBR, their sources, and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from experiments.spec import (

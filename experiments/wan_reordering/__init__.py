@@ -5,8 +5,6 @@ After the study of reordering on a path of 10 Gbit/s and 70 ms (published.csv): 
 their packets to each other through a netem of their own. README.md has the results.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from experiments.spec import (

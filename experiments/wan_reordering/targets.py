@@ -1,7 +1,5 @@
 """What iperf3 printed of the path without reordering and of nine cases with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from statistics import fmean

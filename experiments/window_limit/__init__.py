@@ -4,8 +4,6 @@ The receiver's buffer, and with it the window that it advertises, is the limit: 
 each size. README.md has the law, its source, and what was found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from experiments.spec import (

@@ -1,7 +1,5 @@
 """A window as the limit: the rate of each condition next to one window a round trip."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from analysis.measures.results import Measured, RunResults
