@@ -195,22 +195,16 @@ def reasons(rows: Sequence[Judged]) -> list[str]:
     )
 
 
-@dataclass(frozen=True)
-class Mechanism:
-    """A mechanism that was tried for rows that differ; no text if none was."""
+def mechanisms(rows: Sequence[Judged]) -> dict[str, list[str]]:
+    """Return the rows that differ by what was tried for them, in the order of `reasons`.
 
-    text: str
-    rows: tuple[str, ...]
-
-
-def mechanisms(rows: Sequence[Judged]) -> list[Mechanism]:
-    """Return what was tried for each row that differs, in the order of `reasons`."""
-    differing = [judged.row for judged in rows if judged.outcome.word == Word.DIFFERS]
-    return [
-        Mechanism(why, tuple(f"{row.where}: {row.quantity}" for row in differing if row.why == why))
-        for why in (*reasons(rows), "")
-        if any(row.why == why for row in differing)
-    ]
+    The last ones are those for which no mechanism was tried ("").
+    """
+    named: dict[str, list[str]] = {why: [] for why in (*reasons(rows), "")}
+    for judged in rows:
+        if judged.outcome.word == Word.DIFFERS:
+            named[judged.row.why].append(f"{judged.row.where}: {judged.row.quantity}")
+    return {why: of for why, of in named.items() if of}
 
 
 def line(judged: Judged, listed: Sequence[str]) -> TableLine:
@@ -326,7 +320,7 @@ class PublishedNumbers(JudgedRows):
         return reasons(self.rows)
 
     @property
-    def mechanisms(self) -> list[Mechanism]:
+    def mechanisms(self) -> dict[str, list[str]]:
         return mechanisms(self.rows)
 
     @property

@@ -22,8 +22,9 @@ from experiments.sweep.kernels import (
     value_in,
 )
 from experiments.sweep.point import Origin
+from experiments.sweep.run import PointRunner, Watch, carry_out
 from tests.analysis.stored_graphs import graphs_of
-from tests.unit.made_sweeps import LAB
+from tests.unit.made_sweeps import LAB, Engine
 from topologies.errors import UsageError
 
 SEEDS = range(1, 13)
@@ -145,6 +146,48 @@ def test_each_condition_has_a_guest_of_its_own_and_pairs_are_asked_for_together(
     ]
     assert [point.seed for point in asked] == 6 * [1] + 6 * [2]
     assert all(len(point.combination.spec.conditions) == 1 for point in asked)
+
+
+def test_a_comparison_is_carried_out_like_a_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each kernel is asked for under each seed; a failed run is named and run again."""
+    monkeypatch.setattr("experiments.sweep.point.built_lab", lambda kernel: LAB)
+
+    def made(data: Any, seed: int) -> dict[str, Any]:
+        if (data["kernel"], seed) == ("7.2", 2):
+            raise ArithmeticError("broken")
+        return record(1000.0 + seed) | {"warnings": [], "usage": {"clock_seconds": 2.0}}
+
+    engine = Engine(made)
+    for _ in range(2):
+        asked = KernelComparison(
+            KernelPair("6.1", "7.2"), chosen_cases(("marking",)), (1, 2), facts=FACTS
+        )
+        folder = carry_out(asked, tmp_path, PointRunner(LAB, engine, "two"), Watch())
+    assert engine.ran.count(2) == 3 and engine.ran.count(1) == 2
+    content = json.loads((folder / "comparison.json").read_text())
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert folder.parent.name == "kernels"
+    assert (manifest["kind"], manifest["experiment"]) == ("kernels", "compare")
+    assert content["virtual_seconds"] == manifest["virtual_seconds"] == 6.0
+    assert content["failures"] == ["marking, ecn, on 7.2, seed 2: ArithmeticError: broken"]
+    assert content["cases"][0]["figures"][0] | {"p": 1.0} == {
+        "of": "ECN",
+        "metric": "goodput_kbit_s",
+        "title": "Goodput at the receiver",
+        "unit": "kbit/s",
+        "old": [1001.0, 1002.0],
+        "new": [1001.0, None],
+        "scale": "ratio",
+        "count": 1,
+        "estimate": 1.0,
+        "low": None,
+        "high": None,
+        "p": 1.0,
+        "verdict": "not shown to differ",
+    }
+    assert not make_kernel_report(folder).sound
 
 
 def test_a_strangers_file_is_one_sentence(tmp_path: Path) -> None:
