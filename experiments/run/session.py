@@ -5,7 +5,6 @@ The lab made ready for runs, and what manifests and pages record about it.
 Runs from Python.
 """
 
-import datetime
 import json
 import platform
 import sys
@@ -17,11 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-import testbed
 from experiments.run.report import Reporter
 from experiments.run.request import RunOptions, RunRequest
 from experiments.run.seed import SeedVerdict, judge, run_seed, run_seed_natively
-from experiments.run.store import RunFolder, hand_over, new_run, require_writable
+from experiments.run.store import Facts, RunFolder, require_writable, result_folder
 from experiments.spec import DEFAULT_KERNEL
 from experiments.study.catalogue import find
 from testbed.builds import shown
@@ -134,8 +132,8 @@ def carry_out(
     measured is kept and marked.
     """
     shelf, label = request.out / request.spec.name, f"seed{request.seeds[0]}"
-    with new_run(shelf, label) as run, ThreadPoolExecutor(1) as aside:
-        record = _Record(request, facts_of(lab))
+    record = _Record(request, facts_of(lab))
+    with result_folder(shelf, label, record.manifest) as run, ThreadPoolExecutor(1) as aside:
         try:
             _write_spec(run, request)
             (run.folder / "raw").mkdir()
@@ -153,10 +151,7 @@ def carry_out(
             record.status = "interrupted"
             record.failures.append("The run was stopped by hand.")
             raise
-        finally:
-            folder = run.finish(record.manifest())
-            hand_over(folder)
-    return folder
+    return run.place
 
 
 def _published(request: RunRequest) -> Published:
@@ -214,9 +209,6 @@ class _Record:
     facts: dict[str, Any]
     status: str = "failed"
     failures: list[str] = field(default_factory=list)
-    started: str = field(
-        default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    )
     usages: list[Usage] = field(default_factory=list)
     verdicts: dict[int, SeedVerdict] = field(default_factory=dict)
     errors: dict[int, TcplabError] = field(default_factory=dict)
@@ -245,13 +237,14 @@ class _Record:
             str(error)
         ]
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self, _run: RunFolder, facts: Facts) -> dict[str, Any]:
+        """Return the manifest; its status and wall seconds are those of the seeds."""
         spec = self.request.spec
         warnings = [
             warning for _, verdict in sorted(self.verdicts.items()) for warning in verdict.warnings
         ]
         return {
-            "tcplab": testbed.VERSION,
+            **facts,
             "experiment": spec.name,
             "claim": spec.claim,
             "status": self.status,
@@ -262,7 +255,6 @@ class _Record:
             "spec_digest": digest(spec),
             "code_digest": code_digest(),
             **self.facts,
-            "started": self.started,
             "virtual_seconds": round(sum(usage.clock_seconds for usage in self.usages), 6),
             "wall_seconds": round(sum(usage.wall_seconds for usage in self.usages), 3),
             "cpu_seconds": round(sum(usage.cpu_seconds for usage in self.usages), 2),
