@@ -74,7 +74,7 @@ def _lines(run: RunToRepeat, comparison: Comparison) -> list[str]:
 def _verify_sweep(folder: Path) -> int:
     """Repeat all points in a new store, and compare rows and series; return the exit status."""
     from experiments.cli.sweep import sweep
-    from experiments.sweep.definition import SweepOptions, plan
+    from experiments.sweep.definition import plan, typed_definition
     from experiments.sweep.progress import watching
     from experiments.sweep.run import runner_for
     from experiments.sweep.verify import SweepToRepeat, repeat_sweep
@@ -82,8 +82,7 @@ def _verify_sweep(folder: Path) -> int:
     known = SweepToRepeat.of(folder)
     context = sweep.make_context("sweep", shlex.split(known.command)[2:])
     names = ("what", "settings", "seeds", "until", "metric", "compare", "kernel")
-    options = SweepOptions(**{name: context.params[name] for name in names})
-    planned = plan(options.definition())
+    planned = plan(typed_definition(**{name: context.params[name] for name in names}))
     ready = ready_lab(spec.kernel for spec in planned.specs)
     known.require_same_lab(ready)
     runner = runner_for(ready, planned.specs, None, None)

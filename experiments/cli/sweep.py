@@ -110,11 +110,11 @@ def sweep(
     **typed: Any,
 ) -> None:
     """Run an experiment over a grid and seeds, and compare the results."""
-    from experiments.sweep.definition import SweepOptions, plan
+    from experiments.sweep.definition import plan, typed_definition
     from experiments.sweep.results import GridSweep
     from experiments.sweep.run import runner_for
 
-    planned = plan(SweepOptions(**typed).definition())
+    planned = plan(typed_definition(**typed))
     if dry_run:
         _describe(planned, out)
         return

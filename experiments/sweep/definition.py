@@ -26,6 +26,7 @@ from topologies.units import Share
 _SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
 _MOST_SEEDS = 1_000_000
 _HIGHEST_SEED = 2**63 - 1
+_NONE: Mapping[str, tuple[str, ...]] = {}
 _UNTIL_SEEDS = 200  # seeds at most if --until decides and no seeds are given
 
 
@@ -105,37 +106,22 @@ def share(text: str) -> float:
     ).fraction
 
 
-@dataclass(frozen=True)
-class SweepOptions:
-    """The typed sweep: `what` is an experiment, or a TOML file whose parts the others replace."""
+def typed_definition(
+    what: str, settings: Sequence[str] = (), kernel: str | None = None, **typed: str | None
+) -> SweepDefinition:
+    """Return the typed sweep: `what` is an experiment, or a TOML file. Raises UsageError.
 
-    what: str
-    settings: Sequence[str] = ()
-    seeds: str | None = None
-    until: str | None = None
-    metric: str | None = None
-    compare: str | None = None
-    kernel: str | None = None
-
-    def definition(self) -> SweepDefinition:
-        """Return the definition. Raises UsageError."""
-        what = self.what
-        base = from_file(Path(what)) if what.endswith(".toml") else SweepDefinition(what)
-        texts = (*self.settings, *([f"{KERNEL}={self.kernel}"] if self.kernel else []))
-        until = share(self.until) if self.until is not None else base.until
-        counts = self.seeds or base.seeds == SweepDefinition.seeds
-        return replace(
-            base,
-            settings=tuple((dict(base.settings) | dict(settings_from(texts))).items()),
-            seeds=seeds(self.seeds, until) if counts else base.seeds,
-            until=until,
-            metric=self.metric or base.metric,
-            compare=self.compare or base.compare,
-        )
+    The other arguments are texts of options, and replace parts of the file.
+    """
+    is_file = what.endswith(".toml")
+    content = _content(Path(what)) if is_file else {"experiment": what}
+    texts = (*settings, *([f"{KERNEL}={kernel}"] if kernel else []))
+    content |= {name: text for name, text in typed.items() if text is not None}
+    return from_mapping(content, what if is_file else "The sweep", dict(settings_from(texts)))
 
 
-def from_file(file: Path) -> SweepDefinition:
-    """Return the sweep that a TOML file describes. Raises UsageError with the mistake.
+def _content(file: Path) -> dict[str, Any]:
+    """Return the content of a TOML file that describes a sweep. Raises UsageError.
 
     experiment = "cubic_vs_reno"
     seeds = 30                      # or "7-36", or [1, 5, 9]
@@ -144,7 +130,7 @@ def from_file(file: Path) -> SweepDefinition:
     delay = ["10ms", "50ms", "300ms"]
     """
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         problem = f"{file} cannot be read: {error.strerror}."
         raise UsageError(problem, "Name an experiment, or a file in TOML.") from None
@@ -152,11 +138,15 @@ def from_file(file: Path) -> SweepDefinition:
         cause = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error
         remedy = "Write it in TOML, as docs/guides/sweeps.md shows."
         raise UsageError(f"{file} cannot be read as a sweep: {cause}.", remedy) from None
-    return from_mapping(content, str(file))
 
 
-def from_mapping(content: Mapping[str, Any], place: str) -> SweepDefinition:
-    """Return the sweep that a file's content describes; `place` is its name in messages."""
+def from_mapping(
+    content: Mapping[str, Any], place: str, settings: Mapping[str, tuple[str, ...]] = _NONE
+) -> SweepDefinition:
+    """Return the sweep that a file's content describes; `place` is its name in messages.
+
+    `settings` replace those of the file.
+    """
     names = ("experiment", "seeds", "until", "metric", "compare", "set")
     if unknown := sorted(set(content) - set(names)):
         raise UsageError(
@@ -173,7 +163,7 @@ def from_mapping(content: Mapping[str, Any], place: str) -> SweepDefinition:
     until = share(str(content["until"])) if "until" in content else None
     return SweepDefinition(
         content["experiment"],
-        tuple(_flattened(table)),
+        tuple({**dict(_flattened(table)), **settings}.items()),
         _seeds(content.get("seeds"), until),
         until,
         str(content.get("metric", "goodput_kbit_s")),

@@ -9,15 +9,14 @@ import pytest
 
 from experiments.study.catalogue import find
 from experiments.study.grid import settings_from, single
-from experiments.sweep import definition as sweep_definition
 from experiments.sweep.definition import (
     SweepDefinition,
     described,
-    from_file,
     from_mapping,
     plan,
     seeds,
     share,
+    typed_definition,
 )
 from tests.unit.made_sweeps import LAB, sack_plan
 from topologies.data import to_data
@@ -255,13 +254,13 @@ def test_a_file_says_what_the_command_line_says(tmp_path: Path) -> None:
         until=0.05,
         compare="loss",
     )
-    assert from_file(file) == definition
+    assert typed_definition(str(file)) == definition
 
 
 def test_options_replace_parts_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(TOML)
-    definition = sweep_definition.SweepOptions(str(file), ["loss=3%"], "2").definition()
+    definition = typed_definition(str(file), ["loss=3%"], seeds="2")
     assert dict(definition.settings)["loss"] == ("3%",)
     assert (definition.seeds, definition.until) == ((1, 2), 0.05)
 
@@ -280,12 +279,12 @@ def test_a_file_with_a_fault_is_one_sentence(tmp_path: Path, text: str, message:
     file = tmp_path / "sweep.toml"
     file.write_text(text)
     with pytest.raises(UsageError, match=message):
-        from_file(file)
+        typed_definition(str(file))
 
 
 def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        from_file(tmp_path / "none.toml")
+        typed_definition(str(tmp_path / "none.toml"))
 
 
 def test_the_command_of_a_plan_makes_the_same_plan() -> None:
@@ -302,7 +301,7 @@ def test_the_command_of_a_plan_makes_the_same_plan() -> None:
     options = dict(zip(words[::2], words[1::2], strict=True))
     sets = [value for name, value in zip(words[::2], words[1::2], strict=True) if name == "--set"]
     typed = {name: options[f"--{name}"] for name in ("seeds", "until", "metric", "compare")}
-    again = sweep_definition.SweepOptions("sack", sets, **typed).definition()
+    again = typed_definition("sack", sets, **typed)
     assert to_data(plan(again).combinations[1].spec) == to_data(
         plan(definition).combinations[1].spec
     )
