@@ -64,13 +64,20 @@ class KernelFigure(Struct, frozen=True):
     unit: str = ""
     old: tuple[float, ...] = ()
     new: tuple[float, ...] = ()
-    scale: str = "ratio"
+    scale: Literal["ratio", "difference"] = "ratio"
     count: int = 0
     estimate: float | None = None
     low: float | None = None
     high: float | None = None
     p: float = 1.0
     verdict: str = DifferenceVerdict.UNSHOWN
+
+    @property
+    def pair(self) -> Paired | None:
+        """The difference of the second kernel; None if no seed has both."""
+        if self.estimate is None:
+            return None
+        return Paired(self.scale, self.estimate, self.low, self.high, self.count, self.p)
 
     def data(self) -> dict[str, Any]:
         """Return the figure for comparison.json."""
@@ -271,7 +278,7 @@ def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
 
 
 def row(figure: KernelFigure) -> dict[str, str]:
-    pair = pair_of(figure)
+    pair = figure.pair
     return {
         "of": figure.of,
         "title": with_unit(figure.title, figure.unit, ", {}"),
@@ -284,23 +291,13 @@ def row(figure: KernelFigure) -> dict[str, str]:
     }
 
 
-def pair_of(figure: KernelFigure) -> Paired | None:
-    """Return the difference of the second kernel; None if no seed has both."""
-    if figure.estimate is None:
-        return None
-    scale: Literal["ratio", "difference"] = (
-        "difference" if figure.scale == "difference" else "ratio"
-    )
-    return Paired(scale, figure.estimate, figure.low, figure.high, figure.count, figure.p)
-
-
 def _ratios(report: KernelReport) -> GraphGroup | None:
     """Return all ratios on one axis; the tables have the differences too."""
     drawn = [
         (figure.verdict, RangedValue(0, pair.estimate, interval=(pair.low, pair.high), name=name))
         for case in report.facts.cases
         for figure in case.figures
-        if (pair := pair_of(figure)) and pair.scale == "ratio" and pair.low and pair.high
+        if (pair := figure.pair) and pair.scale == "ratio" and pair.low and pair.high
         for name in (f"{case.name.replace('_', ' ')}, {figure.of}: {figure.title}",)
     ]
     if not drawn:
