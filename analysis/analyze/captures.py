@@ -1,7 +1,5 @@
 """One call of analyze: read, print and write each capture."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

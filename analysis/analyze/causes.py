@@ -1,7 +1,5 @@
 """Causes of slowness with their remedies, and the quantities that a verdict's rules compare."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

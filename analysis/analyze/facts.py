@@ -10,8 +10,6 @@ Policing, SIGCOMM 2016). They simulate one rate; a grid of rates and sizes also 
 fill up between bursts.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Connections that never opened (without an answer, refused, left half open, or of
 in sentences instead.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Terminal output of analyze: connections, UDP, response times, and definitions of columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest

@@ -1,7 +1,5 @@
 """Two captures: a fast and a slow one compared, or both ends of one flow matched."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from heapq import nlargest

@@ -6,8 +6,6 @@ decides. All work at any place of the capture: the engine moves what it sees to 
 round trip of the handshake (core/src/sender_view.rs).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

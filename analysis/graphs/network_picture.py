@@ -1,7 +1,5 @@
 """The network of a run as a picture: nodes, links as thick as their rate, their settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape

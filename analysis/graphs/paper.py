@@ -1,7 +1,5 @@
 """Figures for papers: PDF, SVG, PNG and, without LaTeX, PGF, as wide as a column; data as CSV."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

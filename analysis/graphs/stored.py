@@ -3,8 +3,6 @@
 The stage has each packet from when it left to when it arrived, at both ends' captures.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

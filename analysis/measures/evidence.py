@@ -5,8 +5,6 @@ capture's first packet, as Wireshark counts and shows both. frame.HOST.sockets.E
 line of HOST.sockets.jsonl, counted from 1.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The effect that leads the page of a run or a sweep, and tables that one study's sweep has."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

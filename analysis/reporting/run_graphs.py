@@ -1,7 +1,5 @@
 """Graphs of a run: its packets, sockets and repetitions, and its stage."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median

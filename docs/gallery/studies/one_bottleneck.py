@@ -1,7 +1,5 @@
 """A buffer of one bandwidth-delay product keeps a link busy, and a longer one only adds delay."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from tcplab import (
