@@ -1,29 +1,40 @@
 """Traffic of applications in the guest: exchanges over TCP, and datagrams.
 
 All flows run in one thread of the job, each socket in its host's namespace. FLOW.exchanges.json has
-when each exchange began and ended, in seconds after the flow's start, or null. The files of iperf's
-client and server have a summary as iperf prints it, so a flow is read like others.
+when each exchange began and ended, in seconds after the flow's start, or null, and the error of one
+that failed. The files of iperf's client and server have a summary as iperf prints it, so a flow is
+read like others.
+
+An error of a connection belongs to its exchange: the flow goes on, and the connection's next
+exchange opens another one. All other errors end the run.
 """
 
 import asyncio
+import errno
 import json
 import socket
 import struct
 import time
-from contextlib import suppress
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 
-from experiments.flows.traffic import Exchange
+from experiments.flows.traffic import TRAFFIC, Exchange
 from experiments.spec import ExperimentSpec, Flow
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
 from testbed.guest.programs import Stop
 from topologies.addresses import address_of
+from topologies.errors import TcplabError
 from topologies.units import Duration
 
 _HEAD = struct.Struct("=IQQ")  # number, bytes that follow, bytes of the answer
 _PIECE = 1 << 18
 _CONGESTION = 13  # TCP_CONGESTION
+_ERRORS = {
+    *("ETIMEDOUT", "ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE"),
+    *("EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "ENETDOWN", "EMSGSIZE"),
+}
+"""Errors that the network causes, not the lab (tcp(7), udp(7), ip(7))."""
 _LINE = "[  1] 0.00-{seconds:.2f} sec  {amount:.0f} Bytes  {rate:.0f} bits/sec\n"
 
 
@@ -36,8 +47,9 @@ class Application:
         self._pids = live.pid(flow.sender), live.pid(flow.receiver)
         self.began: dict[int, float] = {}
         self.ended: dict[int, float] = {}
+        self.failed: dict[int, str] = {}
         self.received = 0
-        self.start = 0.0
+        self.start = self.observed = 0.0
         self.listening = self._socket(1)
         self.listening.bind(("", flow.port))
         if flow.protocol == "tcp":
@@ -63,16 +75,24 @@ class Application:
     async def _run(self, begin: float) -> None:
         self.start = begin + self.flow.start.seconds
         tcp = self.flow.protocol == "tcp"
-        receiving = asyncio.create_task(self._accept() if tcp else self._datagrams())
+        self._spawn(self._accept() if tcp else self._datagrams())
         await self._until(self.start)
-        sending = self._send_all() if tcp else self._send_datagrams()
         limit = self.start + self.flow.duration.seconds - time.monotonic()
-        with suppress(TimeoutError):  # what has no answer by then counts as not ended
-            await asyncio.wait_for(sending, limit)
+        sending = asyncio.create_task(self._send_all() if tcp else self._send_datagrams())
+        await asyncio.wait(
+            (sending, *self._tasks), timeout=max(0.0, limit), return_when=asyncio.FIRST_COMPLETED
+        )
+        self.observed = self._now()
+        sending.cancel()  # what has no answer by then counts as not ended
         if not tcp:
             await asyncio.sleep(_deadline(self.flow))
-        receiving.cancel()
+            self.observed = self._now()
+        await _end([sending, *self._tasks])
         self._write()
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        """Work until the flow ends, which raises its error."""
+        self._tasks.add(asyncio.create_task(work))
 
     async def _until(self, instant: float) -> None:
         await asyncio.sleep(max(0.0, instant - time.monotonic()))
@@ -88,32 +108,48 @@ class Application:
 
     async def _send_over(self, exchanges: list[tuple[int, Exchange]]) -> None:
         """Make the exchanges of one connection, which opens with the first."""
-        loop, first = asyncio.get_running_loop(), exchanges[0][1]
-        await self._until(self.start + first.at.seconds)
-        connection, opened = self._socket(0), self._now()
+        connection: socket.socket | None = None
         try:
-            await loop.sock_connect(connection, self.to)
             for number, each in exchanges:
-                if each is not first:
-                    await self._wait_for(each)
-                self.began[number] = opened if each is first else self._now()
-                await loop.sock_sendall(
-                    connection, _HEAD.pack(number, each.size.base, each.answer.base)
-                )
-                await self._write_to(connection, each.size.base)
-                if each.answer.base:
-                    await self._read_from(connection, each.answer.base)
-                    self.ended[number] = self._now()
-            connection.shutdown(socket.SHUT_WR)
-            await loop.sock_recv(connection, 1)
+                await self._wait_for(each, is_first=number == exchanges[0][0])
+                self.began[number] = self._now()
+                is_open, connection = connection is not None, connection or self._socket(0)
+                try:
+                    if not is_open:
+                        await asyncio.get_running_loop().sock_connect(connection, self.to)
+                    await self._exchange(connection, number, each)
+                    if number == exchanges[-1][0]:
+                        connection.shutdown(socket.SHUT_WR)
+                        await asyncio.get_running_loop().sock_recv(connection, 1)
+                except (OSError, EOFError) as error:
+                    self._fail(exchanges, error)
+                    connection.close()
+                    connection = None
         finally:
-            connection.close()
+            if connection:
+                connection.close()
 
-    async def _wait_for(self, each: Exchange) -> None:
-        if each.after:
+    async def _wait_for(self, each: Exchange, is_first: bool) -> None:
+        if each.after and not is_first:
             await asyncio.sleep(each.at.seconds)
         else:
             await self._until(self.start + each.at.seconds)
+
+    async def _exchange(self, connection: socket.socket, number: int, each: Exchange) -> None:
+        """Send, and read the answer. Raises OSError, EOFError."""
+        head = _HEAD.pack(number, each.size.base, each.answer.base)
+        await asyncio.get_running_loop().sock_sendall(connection, head)
+        await self._write_to(connection, each.size.base)
+        if each.answer.base:
+            await self._read_from(connection, each.answer.base)
+            self.ended[number] = self._now()
+
+    def _fail(self, exchanges: Iterable[tuple[int, Exchange]], error: Exception) -> None:
+        """Note the error of a connection with all exchanges that it leaves without an end."""
+        name = _of_network(error)
+        for number, _each in exchanges:
+            if number in self.began and number not in self.ended:
+                self.failed.setdefault(number, name)
 
     async def _write_to(self, connection: socket.socket, amount: int) -> None:
         for done in range(0, amount, _PIECE):
@@ -132,9 +168,12 @@ class Application:
 
     async def _accept(self) -> None:
         while True:
-            connection, _ = await asyncio.get_running_loop().sock_accept(self.listening)
-            task = asyncio.create_task(self._serve(connection))
-            self._tasks.add(task)
+            try:
+                connection, _ = await asyncio.get_running_loop().sock_accept(self.listening)
+            except OSError as error:
+                _of_network(error)  # accept(2): that of a connection which is gone already
+                continue
+            self._spawn(self._serve(connection))
 
     async def _serve(self, connection: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -153,25 +192,31 @@ class Application:
                     await self._write_to(connection, answer)
                 else:
                     self.ended[number] = self._now()
-        except (EOFError, ConnectionError):
-            return  # the flow's time is over
+        except (OSError, EOFError) as error:
+            _of_network(error)  # the sender notes it
         finally:
             connection.close()
 
     async def _send_datagrams(self) -> None:
         loop, sending = asyncio.get_running_loop(), self._socket(0)
         sending.connect(self.to)
-        answers = asyncio.create_task(self._answers(sending))
+        self._spawn(self._answers(sending))
         for number, each in enumerate(self.flow.exchanges):
             await self._until(self.start + each.at.seconds)
             self.began[number] = self._now()
             head = _HEAD.pack(number, each.size.base, each.answer.base)
-            await loop.sock_sendall(sending, head.ljust(each.size.base, b"\0"))
-        self._tasks.add(answers)
+            try:
+                await loop.sock_sendall(sending, head.ljust(each.size.base, b"\0"))
+            except OSError as error:
+                self.failed[number] = _of_network(error)
 
     async def _answers(self, sending: socket.socket) -> None:
         while True:
-            data = await asyncio.get_running_loop().sock_recv(sending, 1 << 16)
+            try:
+                data = await asyncio.get_running_loop().sock_recv(sending, 1 << 16)
+            except OSError as error:
+                _of_network(error)  # an ICMP message about a datagram, which has no answer then
+                continue
             self.ended.setdefault(_HEAD.unpack_from(data)[0], self._now())
 
     async def _datagrams(self) -> None:
@@ -191,10 +236,16 @@ class Application:
                 "size": each.size.base,
                 "began": self.began.get(number),
                 "ended": self.ended.get(number),
+                "failed": "" if number in self.ended else self.failed.get(number, ""),
             }
             for number, each in enumerate(self.flow.exchanges)
         ]
-        found = {"deadline": _deadline(self.flow), "exchanges": rows}
+        found = {
+            "deadline": _deadline(self.flow),
+            "observed": self.observed,
+            "as_time_allows": TRAFFIC[self.flow.traffic.split()[0]].as_time_allows,
+            "exchanges": rows,
+        }
         (self.folder / f"{self.flow.name}.exchanges.json").write_text(json.dumps(found) + "\n")
         seconds = max([1.0, *self.ended.values()])
         line = _LINE.format(seconds=seconds, amount=self.received, rate=8 * self.received / seconds)
@@ -209,10 +260,36 @@ def _deadline(flow: Flow) -> float:
     return Duration.parse(values.get("deadline", default)).seconds
 
 
+def _of_network(error: Exception) -> str:
+    """Return the name of an error that a connection may have. Raises any other one."""
+    if isinstance(error, EOFError):
+        return "EOF"
+    if isinstance(error, OSError) and (name := errno.errorcode.get(error.errno or 0)) in _ERRORS:
+        return name
+    raise error
+
+
+async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """End tasks. Raises the error of one that had ended by it."""
+    for task in tasks:
+        task.cancel()
+    for found in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(found, BaseException) and not isinstance(found, asyncio.CancelledError):
+            raise found
+
+
 def work(applications: list[Application], begin: float, _stop: Stop) -> None:
     """Run all applications to their ends."""
 
     async def all_of_them() -> None:
         await asyncio.gather(*(each.run(begin) for each in applications))
 
-    asyncio.run(all_of_them())
+    try:
+        asyncio.run(all_of_them())
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise
+        raise TcplabError(
+            "More connections are open at once than a guest's 4096 files suffice for.",
+            "Let flows make fewer requests, or smaller ones: every=exp:500ms size=exp:10kB.",
+        ) from None

@@ -89,6 +89,8 @@ class Traffic:
     name: str
     title: str
     parameters: ClassVar[Mapping[str, Drawn]]
+    as_time_allows: ClassVar[bool] = False
+    """True if the plan has more exchanges than the flow's duration may suffice for."""
 
     def exchanges(self, draw: Draws, length: int) -> Iterator[Exchange]:
         """Yield the exchanges of a flow of `length` nanoseconds, in order of their times."""
@@ -143,6 +145,7 @@ class Users(Traffic):
     """Closed loop: each user thinks after an answer, and asks again on the same connection."""
 
     name, title = "users", "users who think between answer and request"
+    as_time_allows = True
     parameters: ClassVar = {
         "users": Drawn(Count, "1", "Users, each with a connection."),
         "size": _SIZE,

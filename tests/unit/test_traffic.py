@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 from dataclasses import replace
-from typing import Any
+from typing import Any, Never
 
 import pytest
 
+from experiments.flows.exchanges import _end, _of_network
 from experiments.flows.traffic import TRAFFIC, planned
 from experiments.run.seed import drawn
 from experiments.spec import Condition, ExperimentSpec, Flow
@@ -86,3 +89,28 @@ def test_hosts_of_flows_agree_about_ecn() -> None:
     flows = replace(FLOW, ecn="off"), replace(FLOW, name="b", port=5002, ecn="accurate")
     with pytest.raises(UsageError, match="cannot have ECN both off and accurate"):
         ExperimentSpec("x", "X.", topology, flows, (Condition("as", "as"),))
+
+
+@pytest.mark.parametrize("number", [errno.ETIMEDOUT, errno.ECONNRESET, errno.EHOSTUNREACH])
+def test_errors_of_the_network_have_a_name(number: int) -> None:
+    assert _of_network(OSError(number, "")) == errno.errorcode[number]
+    assert _of_network(EOFError()) == "EOF"
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, ""), OSError(), ValueError()])
+def test_no_other_error_is_taken_for_the_networks(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        _of_network(error)
+
+
+def test_the_error_of_a_task_is_raised_at_the_end() -> None:
+    async def fails() -> Never:
+        raise ValueError
+
+    async def all_of_them() -> None:
+        tasks = [asyncio.create_task(asyncio.sleep(9)), asyncio.create_task(fails())]
+        await asyncio.sleep(0)
+        await _end(tasks)
+
+    with pytest.raises(ValueError):
+        asyncio.run(all_of_them())

@@ -10,11 +10,11 @@ import pytest
 
 from experiments.flows.traffic import TRAFFIC
 from experiments.run.seed import drawn
-from experiments.spec import ExperimentSpec, Flow, congestion_control
+from experiments.spec import Condition, ExperimentSpec, Flow, congestion_control
 from testbed.host.supervise import Usage
-from topologies.shapes import dumbbell
+from topologies.shapes import dumbbell, two_hosts
 from topologies.spec import Channel
-from topologies.units import Duration, Packets, Rate
+from topologies.units import Duration, Packets, Rate, Share
 
 pytestmark = pytest.mark.virtual
 LINK = Channel(Rate.parse("10mbit"), Duration.parse("10ms"), queue=Packets(200))
@@ -47,3 +47,23 @@ def test_every_kind_sends_and_waits_behind_a_bulk_flow(
     for flow in ("ping", "call", "page"):
         assert median(loaded, flow) > median(empty, flow)
     assert json.loads((loaded / "cubic" / "evidence.json").read_text())["held"]
+
+
+@pytest.mark.parametrize("traffic", ["requests every=200ms size=30kB", "users size=30kB think=0s"])
+def test_the_end_of_a_connection_is_that_of_its_exchange_only(
+    in_guest: Callable[..., tuple[Path, Usage]], traffic: str
+) -> None:
+    """A sender that gives up early makes all its requests, and notes those that failed."""
+    lossy = Channel(Rate.parse("5mbit"), Duration.parse("20ms"), loss=Share.parse("25%"))
+    flow = Flow("web", "h1", "h2", Duration.parse("20s"), traffic=traffic)
+    hasty = Condition("hasty", "hasty", (("net.ipv4.tcp_retries2", "1"),))
+    spec = ExperimentSpec("x", "X.", two_hosts(lossy), (flow,), (hasty,))
+    folder, _ = in_guest(drawn(spec, 1)[0])
+    found = json.loads((folder / "hasty" / "web.exchanges.json").read_text())
+    begun = [row for row in found["exchanges"] if row["began"] is not None]
+    failed = [row for row in begun if row["failed"]]
+    assert found["as_time_allows"] or len(begun) == 100
+    assert {row["failed"] for row in failed} == {"ETIMEDOUT"} and len(failed) > 1
+    assert max(row["began"] for row in begun) > min(row["began"] for row in failed)
+    assert not any(row["ended"] for row in failed)
+    assert found["observed"] >= 20
