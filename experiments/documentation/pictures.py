@@ -8,8 +8,7 @@ The recorded stage of the site: a grid of short runs, and a page that plays them
 
 A download and a call share one link. A piece has the runs that differ in their queue alone; the
 page loads a piece when its settings are chosen. The cache keeps pieces by a digest of the grid,
-the lab and the code. A site without runs, and a first start, have one file with the first piece
-alone, which comes with the code. Run as a program, this module puts today's scripts into it.
+the lab and the code.
 """
 
 import hashlib
@@ -37,6 +36,7 @@ from analysis.flows.sightings import arrivals, sightings
 from analysis.graphs.stored import Columns, StageTrial, as_script, shape_of, stage_data
 from analysis.records.output import read_samples
 from experiments.documentation.reference import rendered
+from experiments.documentation.site import STAGE
 from experiments.run.seed import judge, limits_for, run_seed
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.builds.cache import folder
@@ -44,7 +44,6 @@ from testbed.host import CODE
 from testbed.host.job_archive import code_digest, fingerprint, fingerprint_of
 from testbed.host.packages import MISSING
 from testbed.host.scratch import scratch
-from testbed.lab.environment import MEANWHILE
 from testbed.lab.ready import Lab
 from testbed.release.archive import called
 from topologies import untrusted
@@ -178,7 +177,6 @@ def gallery_page(shown: Sequence[GalleryPicture], files: Sequence[str]) -> str:
     return rendered("gallery.md.j2", pictures=shown, files=names)
 
 
-NAME = MEANWHILE.name
 LINKS = tuple(product(("2mbit", "10mbit"), ("10ms", "50ms"), ("0%", "1%")))
 """Rate, delay and loss."""
 ALGORITHMS = ("cubic", "reno", "bbr")
@@ -187,8 +185,6 @@ _LENGTH = Duration.parse("4s")
 _DOWNLOAD, _CALL = 5001, 5002
 _SEED = 1
 _WALL_SECONDS = 300.0
-_FIRST_RUNS = '<script type="application/json" id="recorded-first">'
-_ALONE = "This file has one link; the site that ./tcplab docs builds has the other settings."
 
 
 @dataclass(frozen=True)
@@ -227,15 +223,12 @@ def recorded(lab: Lab, report: Callable[[str], None]) -> dict[str, Path]:
     files = {f"recorded/{each.file}": folder / each.file for each in pieces}
     call = (folder / _FIRST.file).read_text(encoding="utf-8")  # of a function of the page
     first = call.partition(", ")[2].removesuffix(");\n")
-    pages = {
-        "whole.html": page_of(first, [each.name for each in pieces]),
-        NAME: page_of(first, [_FIRST.name], _ALONE),
-    }
-    rendering.write(folder, ((name, text.encode()) for name, text in pages.items()), "docs")
-    return {NAME: folder / "whole.html", f"recorded/{NAME}": folder / NAME, **files}
+    page = page_of(first, [each.name for each in pieces])
+    rendering.write(folder, [(STAGE, page.encode())], "docs")
+    return {STAGE: folder / STAGE, **files}
 
 
-def page_of(first: str, names: Iterable[str], note: str = "") -> str:
+def page_of(first: str, names: Iterable[str]) -> str:
     """Return the page with the script of the `first` piece inside; `names` are loaded later."""
     rates, delays, losses = (list(dict.fromkeys(values)) for values in zip(*LINKS, strict=True))
     axes = {"rate": rates, "delay": delays, "loss": losses, "sender": ALGORITHMS, "queue": QUEUES}
@@ -243,15 +236,8 @@ def page_of(first: str, names: Iterable[str], note: str = "") -> str:
         "axes": axes,
         "first": (*_FIRST.link, _FIRST.algorithm),
         "pieces": list(names),
-        "note": note,
     }
     return rendering.render("recorded.html", {"grid": as_script(grid), "first": first})
-
-
-def kept_again() -> str:
-    """Return the page that comes with the code, with its runs in today's templates."""
-    _, _, rest = MEANWHILE.read_text(encoding="utf-8").partition(_FIRST_RUNS)
-    return page_of(rest.partition("</script>")[0], [_FIRST.name], _ALONE)
 
 
 def _folder(lab: Lab) -> Path:
@@ -326,7 +312,3 @@ def _calls(folder: Path) -> Columns:
     place = arrivals(sent, came)
     times = np.append(came.time, -1)
     return {"sent": sent.time, "arrived": times[place], "length": sent.length.astype(np.int64)}
-
-
-if __name__ == "__main__":
-    MEANWHILE.write_text(kept_again(), encoding="utf-8")

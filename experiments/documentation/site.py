@@ -18,11 +18,12 @@ from typing import Any
 
 from experiments.documentation.reference import rendered
 from testbed.host import CODE
-from testbed.lab.environment import MEANWHILE
 from testbed.release.archive import called, python_module
 from topologies.errors import CommandError, TcplabError
 
 PLAN = "docs/site.toml"
+STAGE = "bufferbloat.html"
+"""The page of the recorded stage, which the first page shows."""
 _NAMES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -52,8 +53,9 @@ def build(generated: Mapping[str, str], drawn: Mapping[str, Path], out: Path) ->
     plan = tomllib.loads((CODE / PLAN).read_text(encoding="utf-8"))
     pages, files = _sources(generated)
     title, first, rest = pages["index.md"].split("\n\n", 2)
-    stage = rendered("front.md.j2", page=MEANWHILE.name)
-    pages["index.md"] = "\n\n".join((title, first, stage, rest))
+    if STAGE in drawn:
+        stage = rendered("front.md.j2", page=STAGE)
+        pages["index.md"] = "\n\n".join((title, first, stage, rest))
     settings = plan["site"]
     settings["nav"] = navigation(plan["part"], list(pages))
     reading = {"paths": [str(CODE)], "options": settings.pop("python")}

@@ -53,8 +53,6 @@ _CAUSES = (  # in the words of pip and uv
 )
 _NEED_LAB = ("exec", "play", "reproduce", "run", "sweep", "test")
 _NEED_NO_LAB = {"-h", "--help", "--list", "--dry-run", "native", "--testbed=native"}
-MEANWHILE = CODE / "docs/bufferbloat.html"
-"""Real packets to look at while a first start installs."""
 
 
 @dataclass(frozen=True)
@@ -145,8 +143,6 @@ def create(environment: Environment) -> None:
 def install(environment: Environment, lock: str) -> None:
     """Install the locked versions, each checked by its SHA-256. Raises CommandError."""
     _say(_SAID.get(lock, "installing Python libraries"))
-    if lock == "python" and MEANWHILE.exists():
-        _say(f"to see packets meanwhile, open file://{MEANWHILE} in a browser")
     files = [CODE / "locks" / f"{name}.lock" for name in (lock, *_ALSO.get(lock, ()))]
     wanted = [word for file in files for word in ("--requirement", file)]
     if uv := shutil.which("uv"):

@@ -13,7 +13,6 @@ import pytest
 from analysis.flows import read
 from analysis.graphs.stored import shape_of
 from analysis.pages.run import SHARED, make_report
-from experiments.documentation.pictures import MEANWHILE
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from topologies.shapes import chain, two_hosts
 from topologies.spec import Channel
@@ -330,22 +329,3 @@ def test_the_limit_is_named_and_each_clause_moves_the_playhead(
     )
     assert moved == [f"{clause['time']:.4f}" for clause in chromium.run(f"{STAGE}.clauses")]
     assert len(moved) >= 2
-
-
-@pytest.mark.browser
-def test_slow_start_is_what_the_kernels_next_sample_says(chromium: Page) -> None:
-    chromium.open(MEANWHILE)
-    made = chromium.run(
-        "tcplabRecorded.then(({ stage: { models: [model] } }) => {"
-        " const { time, window, threshold } = model.samples; const found = [];"
-        " for (let at = 1; at < time.length; at += 1) {"
-        "  const early = { time: time.slice(0, at), window: window.slice(0, at),"
-        "   threshold: threshold.slice(0, at) };"
-        "  const known = Object.assign(Object.create(model), { samples: early });"
-        "  const said = windowAt(known, 0, time[at] - 1e-6);"
-        "  if (said && said.isSlow && said.grown && !threshold[at])"
-        "   found.push([said.high / model.segment, window[at] / model.segment]); }"
-        " return found; })"
-    )
-    assert made
-    assert all(abs(said - sampled) <= 1 for said, sampled in made), made

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from experiments.documentation import pictures
-from experiments.documentation.pictures import NAME, QUEUES, kept_again
+from experiments.documentation.site import STAGE
 from experiments.run.session import ready_lab
-from testbed.lab.environment import MEANWHILE
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 
 LINK = ("2mbit", "10ms", "0%")
@@ -48,19 +47,22 @@ def median_ms(sentence: str) -> float:
     return float(value) * {"ms": 1, "s": 1000}[unit]
 
 
-@pytest.mark.browser
-def test_the_file_of_a_first_start_shows_a_call_that_waits(page: Page) -> None:
-    assert MEANWHILE.stat().st_size < 500_000
-    page.open(MEANWHILE)
-    waits = [median_ms(choose(page, "queue", queue)) for queue in QUEUES[1:]]
-    assert min(waits) == waits[0] and max(waits) == waits[-1] > 5 * waits[0]
-    assert page.run("document.querySelectorAll('#settings input:disabled').length") == 4
-    assert page.complaints == []
-
-
-def test_the_file_of_a_first_start_has_the_scripts_of_today() -> None:
-    remedy = "type: python -m experiments.documentation.pictures"
-    assert MEANWHILE.read_text(encoding="utf-8") == kept_again(), remedy
+def slow_start_as_sampled(page: Page) -> list[list[int]]:
+    """Return the windows that the stage names in slow start between samples, and the next ones."""
+    made: list[list[int]] = page.run(
+        "tcplabRecorded.then(({ stage: { models: [model] } }) => {"
+        " const { time, window, threshold } = model.samples; const found = [];"
+        " for (let at = 1; at < time.length; at += 1) {"
+        "  const early = { time: time.slice(0, at), window: window.slice(0, at),"
+        "   threshold: threshold.slice(0, at) };"
+        "  const known = Object.assign(Object.create(model), { samples: early });"
+        "  const said = windowAt(known, 0, time[at] - 1e-6);"
+        "  if (said && said.isSlow && said.grown && !threshold[at])"
+        "   found.push([said.high / model.segment, window[at] / model.segment]); }"
+        " return found; })"
+    )
+    assert all(abs(said - sampled) <= 1 for said, sampled in made), made
+    return made
 
 
 @pytest.mark.virtual
@@ -80,8 +82,9 @@ def test_pieces_are_recorded_once_and_loaded_when_chosen(
         (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, tmp_path / "site" / name)
     assert sum(path.stat().st_size for path in files.values()) * len(pictures.QUEUES) < MOST
-    page.open(tmp_path / "site" / NAME)
+    page.open(tmp_path / "site" / STAGE)
     short = choose(page, "sender", "reno")
     assert median_ms(choose(page, "queue", "500")) > 5 * median_ms(short)
+    assert slow_start_as_sampled(page)
     (tmp_path / "site" / f"recorded/{pictures.Piece(LINK, 'bbr').name}.js").unlink()
     assert "cannot be loaded. Choose other settings." in choose(page, "sender", "bbr")

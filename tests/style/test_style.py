@@ -18,7 +18,6 @@ HOME_OF_SOMEBODY = re.compile(r"(?<![\w.$}])/(?:home|Users)/(?!new\b|ann\b)\w+/"
 WIDTH = 100
 WIDE = {
     "*.csv": "a row is a line",
-    "docs/bufferbloat.html": "written by tcplab docs",
     "docs/gallery/pictures.toml": "a command is one line",
     "*.lock": "written by cargo, uv and tcplab lock",
     "*/templates/*": "white space of a template is white space of a page",

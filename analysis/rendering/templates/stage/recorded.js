@@ -151,7 +151,6 @@ async function showRecorded() {
   );
   const form = document.getElementById("settings");
   form.append(...Object.keys(WORDS).map((name) => setting(name, show)));
-  document.getElementById("note").textContent = grid.note;
   await show();
   if (!stage.calm.matches) stage.play(true);
   return { board, stage, chosen };
