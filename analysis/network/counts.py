@@ -1,6 +1,6 @@
 """Checks of random loss, of packets that no link may lose, of marks, and of queues' limits.
 
-experiments/flows/proof.py fails a run at 4.5 standard deviations, which chance alone does not
+experiments/flows/link_proof.py fails a run at 4.5 standard deviations, which chance alone does not
 reach. This checks losses closer, by the exact binomial distribution.
 """
 

@@ -17,7 +17,7 @@ from subprocess import Popen
 from types import ModuleType
 from typing import Any
 
-from experiments.flows.proof import CHANGES
+from experiments.flows.link_proof import CHANGES
 from experiments.spec import ExperimentSpec, Flow
 from testbed.guest.host_root import Stranger
 from testbed.guest.job_entry import BEGUN, JobContext

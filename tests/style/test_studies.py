@@ -22,7 +22,8 @@ NOT_FOR_STUDIES = (
 SHARED = ("experiments.spec", "experiments.study", "experiments.study.published")
 OTHER_MEANINGS = {
     "analysis/measures/flow_readings.py": "reordering: a field of ss",
-    "experiments/flows/proof.py": "sack: a word of tcpdump; reordering: expected of a path",
+    "experiments/flows/proof.py": "sack: a word of tcpdump",
+    "experiments/flows/link_proof.py": "reordering: expected of a path",
     "analysis/graphs/layers.py": "sack: a series of a graph",
     "analysis/graphs/timelines.py": "sack: a series of a graph",
     "analysis/flows/columns.py": "sack: a kind of retransmission",

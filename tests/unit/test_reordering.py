@@ -11,7 +11,7 @@ import pytest
 
 from analysis.measures.results import readings_of, rows_of
 from analysis.records.run_directory import run_of
-from experiments.flows.proof import reorderings
+from experiments.flows.link_proof import reorderings
 from experiments.run.seed import needed_mib
 from experiments.spec import ExperimentSpec
 from experiments.wan_reordering import WanReorderingParameters, experiment

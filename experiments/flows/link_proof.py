@@ -1,0 +1,226 @@
+"""Proof that ports lost and reordered what they should, from the counters of tc and TCP.
+
+netem counts a packet that leaves at once, before waiting ones, as a requeue (net/sched/sch_netem.c,
+netem_enqueue). A requeue is a buffer of up to 64 KB, which TCP hands down whole even if offloads
+are off; `packets` counts its segments. If every buffer has one segment, as acknowledgements have,
+both can be compared.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from experiments.spec import ExperimentSpec
+from topologies.spec import MOST_PACKETS, Channel, HostReordering, Port
+from topologies.units import WHOLE
+
+CHANGES = "changes.json"
+"""A row for each change of the link: its port, when it was (s), and the port's qdiscs before."""
+# Counts each buffer that TCP hands to IP once, however many segments it holds.
+_HANDED_DOWN = "IpOutRequests"
+_CHANCE = 4.5  # standard deviations; once in 150 000 the right loss would be doubted
+_NETEM = "10:"  # handle of netem on a host's port
+_REORDERED = ("TcpExtTCPSACKReorder", "TcpExtTCPRenoReorder", "TcpExtTCPTSReorder")
+
+Counters = dict[str, dict[str, int]]
+ProofRow = dict[str, Any]
+"""A proof as the run directory keeps it: claim, expected, observed (sentences), held, source."""
+
+
+def losses(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
+    """Prove that every delay line lost the share that it should, within what chance allows."""
+    rows = (
+        _loss(port, channel, before, after, _handed_down(port, spec, folder))
+        for port in spec.topology.ports
+        for channel, before, after in _readings(port, spec, folder)
+    )
+    return [row for row in rows if row]
+
+
+def _readings(
+    port: Port, spec: ExperimentSpec, folder: Path
+) -> Iterator[tuple[Channel, list[ProofRow], list[ProofRow]]]:
+    """Yield each channel that the port had, with its qdiscs at the beginning and the end of its
+    time.
+    """
+    readings = json.loads((folder / "qdiscs.json").read_text())
+    channel, before = port.channel, readings["before"].get(port.name)
+    if channel is None:
+        return
+    if spec.changes:
+        done = json.loads((folder / CHANGES).read_text())
+        changes = sorted(spec.changes, key=lambda change: change.at)
+        for change, row in zip(changes, done, strict=False):  # fewer, if the flows ended before
+            if row["port"] == port.name:
+                yield channel, before, row["before"]
+                channel, before = change.channel, row["before"]
+    yield channel, before, readings["after"][port.name]
+
+
+def _handed_down(port: Port, spec: ExperimentSpec, folder: Path) -> int | None:
+    """Buffers of up to 64 KB that the hosts behind `port` sent, if segmentation is on; else None.
+
+    netem draws once for each of them, while tc counts its `packets` as segments.
+    """
+    if spec.topology.segmentation == "off":
+        return None
+    directions = [
+        direction
+        for flow in spec.flows
+        for direction in ((flow.sender, flow.receiver), (flow.receiver, flow.sender))
+    ]
+    hosts = {source for source, target in directions if port in spec.topology.path(source, target)}
+    counters: dict[str, dict[str, dict[str, int]]] = json.loads(
+        (folder / "counters.json").read_text()
+    )
+    return sum(
+        counters["after"][host][_HANDED_DOWN] - counters["before"][host][_HANDED_DOWN]
+        for host in hosts
+    )
+
+
+def _loss(
+    port: Port,
+    channel: Channel,
+    before: list[ProofRow],
+    after: list[ProofRow],
+    handed_down: int | None,
+) -> ProofRow | None:
+    """Return the proof of a port's loss; None if no packet entered its delay line.
+
+    netem's `drops` include those of the queue behind it; `packets` are those that left. The queue
+    counts segments: if segmentation is on, any number of its own drops, from none to all, may be
+    among netem's.
+    """
+    line, queue = (_growth(before, after, handle) for handle in ("1:", "3:"))
+    least, most = max(0, line["drops"] - queue["drops"]), line["drops"]
+    entered = handed_down if handed_down is not None else line["packets"] + line["drops"]
+    if not entered:
+        return None
+    if handed_down is None:
+        most = least
+    share = channel.mean_loss.fraction
+    clustering = channel.bursts.clustering if channel.bursts else 1.0
+    width = _CHANCE * math.sqrt(entered * share * (1 - share) * clustering)
+    middle = entered * share
+    lowest, highest = max(0, math.floor(middle - width)), math.ceil(middle + width)
+    lost = (
+        f"{least} of {entered}, {100 * least / entered:.3g} %"
+        if least == most
+        else f"{least} to {most} of {entered}"
+    )
+    full = channel.line < MOST_PACKETS  # netem counts a full line's drops as losses
+    more = f" and those above {channel.line} on their way" if full else ""
+    return {
+        "claim": f"{port.name} loses {channel.mean_loss} of the packets that enter it{more}",
+        "expected": str(channel.mean_loss),
+        "observed": [f"{lost} (chance allows {lowest} to {highest})"],
+        "held": lowest <= most and (full or least <= highest),
+        "source": (
+            "qdiscs.json (tc -s -j qdisc show)"
+            + (f", {_HANDED_DOWN}" if handed_down is not None else "")
+        ),
+    }
+
+
+def _growth(before: list[ProofRow], after: list[ProofRow], handle: str) -> dict[str, int]:
+    first, last = (next(row for row in rows if row["handle"] == handle) for rows in (before, after))
+    return {name: last[name] - first[name] for name in ("packets", "drops")}
+
+
+def reorderings(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
+    """Return a row for each host that reorders and sent anything."""
+    if not spec.topology.reordering:
+        return []
+    readings, counters = (
+        json.loads((folder / name).read_text()) for name in ("reordering.json", "counters.json")
+    )
+    senders = {flow.sender for flow in spec.flows}
+    rows = []
+    for reordering in spec.topology.reordering:
+        port = f"{reordering.host}-eth0"
+        grown = _counted(readings["before"][port], readings["after"][port])
+        if grown["packets"] and reordering.host in senders:
+            rows.append(_of_data(port, reordering, grown, _seen(counters, reordering.host)))
+        elif grown["packets"]:
+            rows.append(_of_acknowledgements(port, reordering, grown))
+    return rows
+
+
+def _counted(before: list[ProofRow], after: list[ProofRow]) -> dict[str, int]:
+    """Return how much `packets`, `requeues` and `drops` of a host's netem have grown."""
+    first, last = (next(row for row in rows if row["handle"] == _NETEM) for rows in (before, after))
+    return {name: last[name] - first[name] for name in ("packets", "requeues", "drops")}
+
+
+def _seen(counters: dict[str, Counters], host: str) -> int:
+    """Return how often the TCP of `host` found that the path had reordered its segments."""
+    return sum(
+        counters["after"][host].get(name, 0) - counters["before"][host].get(name, 0)
+        for name in _REORDERED
+    )
+
+
+def _of_data(
+    port: str, reordering: HostReordering, grown: dict[str, int], seen_by_tcp: int
+) -> ProofRow:
+    """Judge reordered data: TCP sees it unless the draw is frozen, which lets all or none wait.
+
+    Before Linux 3.6 that draw let every second buffer leave at once, which netem did not count.
+    """
+    every_second = bool(seen_by_tcp and not grown["requeues"])
+    frozen = reordering.correlation == WHOLE and reordering.gap.base == 1 and not every_second
+    # A correlated draw may have let all packets wait.
+    undecided = reordering.correlation.base > 0 and not frozen
+    held = (
+        seen_by_tcp == 0
+        if frozen
+        else bool(grown["requeues"] and seen_by_tcp) or (undecided and not grown["requeues"])
+    )
+    counts = (
+        f"{grown['requeues']} of at most {grown['packets']} buffers left at once, {grown['drops']}"
+        " were dropped"
+    )
+    promise = (
+        "keeps the order, since its draw is frozen"
+        if frozen
+        else f"lets buffers wait {reordering.delay} behind others"
+    )
+    return {
+        "claim": f"{port} {promise}",
+        "expected": "no reordering" if frozen else "reordering",
+        "observed": [counts, f"TCP of {reordering.host} saw {seen_by_tcp} reorderings"],
+        "held": held,
+        "source": "reordering.json (tc -s -j qdisc show: requeues of netem), counters.json",
+    }
+
+
+def _of_acknowledgements(port: str, reordering: HostReordering, grown: dict[str, int]) -> ProofRow:
+    sent, at_once = grown["packets"], grown["requeues"]
+    allowed = _allowed(reordering, sent)
+    return {
+        "claim": f"{port} lets the right share of its packets wait {reordering.delay}",
+        "expected": " or ".join(f"{lowest} to {highest}" for lowest, highest in allowed),
+        "observed": [f"{at_once} of {sent} packets left at once, {grown['drops']} were dropped"],
+        "held": any(lowest <= at_once <= highest for lowest, highest in allowed),
+        "source": "reordering.json (tc -s -j qdisc show: requeues of netem)",
+    }
+
+
+def _allowed(reordering: HostReordering, sent: int) -> list[tuple[int, int]]:
+    """Return how many of `sent` packets may leave at once: ranges (lowest, highest).
+
+    Partly correlated draws have no simple distribution: any number may.
+    """
+    if reordering.correlation == WHOLE:
+        return [(0, 0), (max(0, sent // reordering.gap.base - 1), sent // reordering.gap.base + 1)]
+    if reordering.correlation.base:
+        return [(0, sent)]
+    # gap - 1 packets wait, then draws decide until one leaves at once: a renewal process of such
+    # cycles.
+    share = reordering.at_once.fraction
+    cycle = reordering.gap.base - 1 + 1 / share
+    width = _CHANCE * math.sqrt(sent * (1 - share) / share**2 / cycle**3) + 2
+    return [(max(0, math.floor(sent / cycle - width)), math.ceil(sent / cycle + width))]
