@@ -288,6 +288,8 @@ def set_offloads(interface: str, on: bool = False) -> list[InterfaceSetting]:
         for get, put in _OFFLOADS.values():
             if _offload(control, interface, get) != on:
                 _offload(control, interface, put, on)
+        if not on:
+            _clear_tcp_features(control, interface)
         states = {name: _offload(control, interface, get) for name, (get, _) in _OFFLOADS.items()}
     asked, other = ("on", "off") if on else ("off", "on")
     for name, is_on in states.items():
@@ -299,15 +301,52 @@ def set_offloads(interface: str, on: bool = False) -> list[InterfaceSetting]:
 
 def _offload(control: socket.socket, interface: str, command: int, on: bool = False) -> bool:
     """Get or set one. What an interface does not know, as veth before Linux 2.6.39, is off."""
-    value = ctypes.create_string_buffer(struct.pack("=II", command, on), 8)
-    request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
     try:
-        fcntl.ioctl(control, _ETHTOOL, request)
+        answer = _ethtool(control, interface, struct.pack("=II", command, on))
     except OSError as error:
         if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
             raise
         return False
-    return bool(struct.unpack("=II", value.raw)[1])
+    return bool(struct.unpack("=II", answer)[1])
+
+
+_STRINGS, _COUNT, _SET_FEATURES, _OF_FEATURES = 0x1B, 0x37, 0x3B, 4  # ETH_SS_FEATURES
+_NAME = 32  # ETH_GSTRING_LEN
+_OF_TCP = b"tx-tcp"
+
+
+def _clear_tcp_features(control: socket.socket, interface: str) -> None:
+    """Turn off what ethtool counts as segmentation of TCP and ETHTOOL_STSO leaves on: AccECN's."""
+    if mask := _tcp_features(interface):
+        blocks = [mask >> shift & 0xFFFFFFFF for shift in range(0, mask.bit_length(), 32)]
+        words = [word for valid in blocks for word in (valid, 0)]
+        _ethtool(control, interface, struct.pack("=II", _SET_FEATURES, len(blocks)), *words)
+
+
+@cache
+def _tcp_features(interface: str) -> int:
+    """Return the bits of the features whose names begin with tx-tcp; 0 before Linux 2.6.39."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        try:
+            asked = struct.pack("=IIQ", _COUNT, 0, 1 << _OF_FEATURES)
+            (count,) = struct.unpack_from("=I", _ethtool(control, interface, asked, 0), 16)
+            asked = struct.pack("=III", _STRINGS, _OF_FEATURES, count)
+            names = _ethtool(control, interface, asked, *[0] * (count * _NAME // 4))[12:]
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+                raise
+            return 0
+    places = range(0, count * _NAME, _NAME)
+    return sum(1 << at // _NAME for at in places if names[at:].startswith(_OF_TCP))
+
+
+def _ethtool(control: socket.socket, interface: str, head: bytes, *words: int) -> bytes:
+    """Return the answer to a request that the kernel writes over. Raises OSError."""
+    content = head + struct.pack(f"={len(words)}I", *words)
+    value = ctypes.create_string_buffer(content, len(content))
+    request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
+    fcntl.ioctl(control, _ETHTOOL, request)
+    return value.raw
 
 
 def set_mtu(interface: str, mtu: Size) -> InterfaceSetting:

@@ -209,6 +209,14 @@ class LiveNetwork:
             with network_namespace(self.pid(node)):
                 self.rewindings[node] = netlink.rewindings([name for name, _ in shaped])
 
+    def reshape(self, switch: str) -> None:
+        """Give the ports of a switch their channels again: it lost them when it was stopped."""
+        ports = [port for port in self.topology.ports_of[switch] if port.channel]
+        held = {row["dev"] for row in self._qdisc_rows(switch) if row["handle"] == "1:"}
+        with network_namespace(self.pid(switch)):
+            netlink.apply(netlink.without_qdiscs(p.name) for p in ports if p.name in held)
+        self._set_channels(switch, [(p.name, p.channel) for p in ports if p.channel])
+
     def _set_channels(
         self, node: str, shaped: list[tuple[str, Channel]], change: bool = False
     ) -> None:

@@ -99,18 +99,15 @@ def perform(data: Any, job: JobContext) -> None:
     """Build the topology of `data` and run the command line in a terminal of this `size`."""
     topology: TopologySpec = from_data(TopologySpec, data["topology"])
     job.enter("building the network")
+    # Late: hosts of Python without Mininet lack what it imports.
+    from testbed.guest.mininet_commands import ShapedCLI, prepare_programs
+
+    prepare_programs()
     with network(topology, disposable=True, shells=True, has_lines=job.virtual) as live:
-        for host in live.mininet.hosts:
-            for interface in host.intfList():
-                interface.updateIP()  # by which the command line replaces names of hosts
         job.enter("ready")
         with _terminal(Mailbox(job.delivery), *data["size"]):
             print(_help(topology), flush=True)
-            from mininet.cli import CLI  # which hosts of Python without Mininet lack
-
-            # Otherwise it keeps a history in root's home, where nothing of a run may stay.
-            CLI.readlineInited = True
-            CLI(live.mininet)
+            ShapedCLI(live)
 
 
 def _help(topology: TopologySpec) -> str:
