@@ -9,6 +9,7 @@ from labs.definition.key import (
     factor_of,
     first,
     full_packets,
+    rate_mistakes,
 )
 from labs.measuring.measures import MeasuredRun, Runs
 
@@ -58,18 +59,26 @@ def key(runs: Runs, variables: Variables) -> Key:
         },
         mistakes={
             "fits": {"there_and_back": 2 * numbers["fits"]},
-            "shallow_cubic": {"other_flow": numbers["shallow_bbr"]},
-            "shallow_bbr": {"other_flow": numbers["shallow_cubic"]},
+            **_exchanged(shallow, "shallow", variables),
+            **_exchanged(deep, "deep", variables),
             "factor": {"upside_down": 1 / numbers["factor"]},
             "middle_share": {"of_cubic": 100 - numbers["middle_share"]},
-            "deep_cubic": {"other_flow": numbers["deep_bbr"]},
-            "deep_bbr": {"other_flow": numbers["deep_cubic"]},
             "deep_factor": {"upside_down": 1 / numbers["deep_factor"]},
             "waiting": {"whole": full_packets(numbers["trip"], variables["bw"])},
         },
         frames={"cut_line": first(middle.frames(f"{CONDITION}/right.sockets", "cut"))},
         measured={"change": {}} if "changed" in runs else {},
     )
+
+
+def _exchanged(run: MeasuredRun, name: str, variables: Variables) -> dict[str, dict[str, float]]:
+    cubic, bbr = (
+        rate_mistakes(run, CONDITION, variables["bw"], flow) for flow in ("flow1", "beside")
+    )
+    return {
+        f"{name}_cubic": {"other_flow": run(CONDITION, BBR), **cubic},
+        f"{name}_bbr": {"other_flow": run(CONDITION, CUBIC), **bbr},
+    }
 
 
 def bbr_share(run: MeasuredRun) -> float:

@@ -1,6 +1,6 @@
 """The key of the congestion contest: the rates of a fixed window and of CUBIC next to it."""
 
-from labs.definition.key import Key, Variables, factor_of, ratio
+from labs.definition.key import Key, Variables, factor_of, rate_mistakes, ratio
 from labs.measuring.measures import Runs
 
 CONDITION, RATE, BESIDE = "own", "flow1.goodput_kbit_s", "beside.goodput_kbit_s"
@@ -13,8 +13,14 @@ def key(runs: Runs, variables: Variables) -> Key:
     return Key(
         numbers={"simple_rate": simple, "cubic_rate": cubic, "factor": ratio(cubic, simple)},
         mistakes={
-            "simple_rate": {"other_flow": cubic},
-            "cubic_rate": {"own_flow": simple},
+            "simple_rate": {
+                "other_flow": cubic,
+                **rate_mistakes(runs["simple"], CONDITION, variables["bw"]),
+            },
+            "cubic_rate": {
+                "own_flow": simple,
+                **rate_mistakes(runs["simple"], CONDITION, variables["bw"], "beside"),
+            },
             "factor": {"upside_down": min(cubic, simple) / max(cubic, simple)},
         },
     )

@@ -1,6 +1,15 @@
 """The key of the lab about congestion control: CUBIC and Reno, near and far."""
 
-from labs.definition.key import Key, Numbers, Variables, calculated, change_effect, factor_of, ratio
+from labs.definition.key import (
+    Key,
+    Numbers,
+    Variables,
+    calculated,
+    change_effect,
+    factor_of,
+    rate_mistakes,
+    ratio,
+)
 from labs.measuring.measures import MeasuredRun, Runs
 
 RATE = "flow1.goodput_kbit_s"
@@ -31,8 +40,16 @@ def key(runs: Runs, variables: Variables) -> Key:
         numbers=numbers,
         choices={"what_limits": {"growth"}, **change_effect(runs, "far", _factor)},
         mistakes={
-            "far_cubic": {"other_condition": numbers["far_reno"], "other_run": near("cubic", RATE)},
-            "far_reno": {"other_condition": numbers["far_cubic"]},
+            "near_cubic": rate_mistakes(near, "cubic", variables["near.bw"]),
+            "far_cubic": {
+                "other_condition": numbers["far_reno"],
+                "other_run": near("cubic", RATE),
+                **rate_mistakes(far, "cubic", variables["far.bw"]),
+            },
+            "far_reno": {
+                "other_condition": numbers["far_cubic"],
+                **rate_mistakes(far, "reno", variables["far.bw"]),
+            },
             "factor": {"upside_down": 1 / numbers["factor"]},
             "window": {"other_condition": far("cubic", "flow1.cwnd_median_segments")},
         },

@@ -35,6 +35,11 @@ _LISTED = {
     "tests": "text",
 }
 """Lists of a question whose entries have a text each, and the field that it becomes."""
+_COMMON = {
+    "link": "This is the rate of the link, not of the data that arrived.",
+    "transfer": "This is the amount of data: the next column has the rate.",
+}
+"""Notes on mistakes that several labs know; a lab may write its own."""
 
 
 def languages(folder: Path) -> list[str]:
@@ -76,6 +81,10 @@ def _entries(
 ) -> list[dict[str, Any]]:
     """Return the entries of a list with their texts; one without anything else is its id alone."""
     entries = [entry if isinstance(entry, dict) else {"id": entry} for entry in structure]
+    if field == "note":
+        texts = {each["id"]: _COMMON[each["id"]] for each in entries if each["id"] in _COMMON} | {
+            **texts
+        }
     _same(texts, [entry["id"] for entry in entries], place)
     return [{**entry, field: texts[entry["id"]]} for entry in entries]
 

@@ -57,6 +57,19 @@ def compared(after: float, before: float, larger: str, same: str, smaller: str) 
     return larger if after > 1.05 * before else smaller if after < 0.95 * before else same
 
 
+def rate_mistakes(
+    run: Callable[[str, str], float], condition: str, link: Quantity, flow: str = "flow1"
+) -> dict[str, float]:
+    """Return in kbit/s what is read in place of a flow's rate.
+
+    These are the rate of the link, and the amount next to the rate, whose MBytes (KBytes below one)
+    are taken for Mbit/s.
+    """
+    amount = run(condition, f"{flow}.transfer_kbyte")
+    shown = amount if amount < 1024 else amount / 1.024  # iperf's MBytes are 1024 KBytes
+    return {"link": link.base / 1000, "transfer": shown}
+
+
 def change_effect(
     runs: Mapping[str, Run], before: str, value: Callable[[Run], float]
 ) -> dict[str, set[str]]:

@@ -55,7 +55,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A known wrong way: the key gives the value it leads to, the note says what was mixed up."""
+    """A known wrong way: the key gives the value it leads to, the note says what was mixed up.
+
+    One with the id of an option needs no value.
+    """
 
     id: str
     note: str

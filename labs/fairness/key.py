@@ -1,18 +1,17 @@
 """The key of the lab about fairness: each flow's rate with one queue and with a fair one."""
 
-import re
 from statistics import median
 
 from analysis.measures.selection import jain
-from labs.definition.key import Key, Variables, calculated, factor_of
+from labs.definition.key import Key, Variables, calculated, factor_of, rate_mistakes
 from labs.measuring.measures import MeasuredRun, Runs
+from topologies.units import Rate
 
 TOGETHER, UDP = "together", "udp.goodput_kbit_s"
-_OF_FLOW = re.compile(r"(udp|tcp\d*)\.goodput_kbit_s")
 _TCP = tuple(f"tcp{number}.goodput_kbit_s" for number in (1, 2, 3))
 """Three, since sfq may by chance put two flows into one queue, and each of them has half then."""
-_LINK = 100_000
-"""kbit/s of the experiment's link, which the lab does not vary."""
+_LINK = Rate.parse("100mbit")
+"""The experiment's link, which the lab does not vary."""
 
 
 DERIVED = {"factor": factor_of("udp_fair", "udp_fifo")}
@@ -32,7 +31,11 @@ def key(runs: Runs, variables: Variables) -> Key:
         },
         choices={"who": {"router"}, "proof": {"client_queue"}},
         mistakes={
-            "udp_fair": {"other_run": fifo(TOGETHER, UDP)},
+            "udp_fifo": rate_mistakes(fifo, TOGETHER, _LINK, "udp"),
+            "udp_fair": {
+                "other_run": fifo(TOGETHER, UDP),
+                **rate_mistakes(fair, TOGETHER, _LINK, "udp"),
+            },
             "factor": {"upside_down": 1 / rates["factor"]},
             "lost_fair": {"other_run": fifo(TOGETHER, "udp.udp_lost_percent")},
             "jain_fifo": {"other_run": _index(fair)},
@@ -41,20 +44,15 @@ def key(runs: Runs, variables: Variables) -> Key:
     )
 
 
-def _rates(run: MeasuredRun) -> list[float]:
-    """Return the rates of all flows, UDP's too: who shares the link is this lab's question."""
-    flows = {key for values in run.seeds for key in values[TOGETHER] if _OF_FLOW.fullmatch(key)}
-    return [run(TOGETHER, key) for key in sorted(flows)]
-
-
 def _index(run: MeasuredRun) -> float:
-    return jain(_rates(run))
+    """Jain's index of all flows, UDP's too: who shares the link is this lab's question."""
+    return jain(run.rates(TOGETHER))
 
 
 def _bounds(run: MeasuredRun) -> dict[str, float]:
     return {
         "jain": _index(run),
-        "rate": 100 * sum(_rates(run)) / _LINK,
+        "rate": 100_000 * sum(run.rates(TOGETHER)) / _LINK.base,
         "trip": run(TOGETHER, "tcp1.rtt_p95_ms"),
     }
 

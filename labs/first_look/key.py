@@ -1,6 +1,6 @@
 """The key of the first lab: a rate, and the first round trip of a connection."""
 
-from labs.definition.key import Key, Numbers, Variables, change_effect
+from labs.definition.key import Key, Numbers, Variables, change_effect, rate_mistakes
 from labs.measuring.measures import MeasuredRun, Runs
 
 RENO, CAPTURE = "reno", "reno/h1-eth0"
@@ -29,6 +29,7 @@ def key(runs: Runs, variables: Variables) -> Key:
         numbers={**numbers, "on_the_way": on_the_way(numbers, variables)},
         choices={"whose_capture": {"at_once"}, **change_effect(runs, "first", first_trip)},
         mistakes={
+            "rate": rate_mistakes(run, RENO, variables["bw"]),
             "trip": {"one_way": variables["delay"].base / 1e6},
             "on_the_way": {"bits": 8 * on_the_way(numbers, variables)},
         },

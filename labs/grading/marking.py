@@ -8,7 +8,7 @@ readings earns more, a person reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import median, stdev
@@ -188,7 +188,11 @@ class Marker:
             share = float(given == right or bool(given & right and len(given) == 1))
         texts = {option.id: option.text for option in question.options}
         ticked = "; ".join(texts.get(option_id, option_id[:60]) for option_id in sorted(given))
-        return replace(empty, given=ticked).earning(share, question.points)
+        marked = replace(empty, given=ticked).earning(share, question.points)
+        known = [each for each in question.mistakes if {each.id} == given - right]
+        if share == 1 or not known:
+            return marked
+        return replace(marked, note=known[0].note, mistake=known[0].id)
 
     def _number(
         self, question: Question, text: str, answers: Answers, empty: AnswerMark
@@ -240,17 +244,26 @@ class Marker:
         if followed is not None and close(followed):
             note = "It follows rightly from your earlier answers, which cost their own points."
             return 1.0, replace(empty, verdict=Verdict.FOLLOWS, note=note)
+        known = [each for each in self._mix_ups(question) if close(each.value)]
+        nearest = sorted(known, key=lambda each: abs(reading.value - each.value))[:2]
+        if not nearest:
+            return 0.0, replace(empty, verdict=Verdict.WRONG, note="")
+        share, mark = nearest[0].share, replace(empty, verdict=nearest[0].verdict, note="")
+        distances = [abs(reading.value - each.value) for each in nearest]
+        if len(nearest) == 1 or distances[0] < distances[1] * (1 - 1e-9):
+            mark = replace(mark, note=nearest[0].note, mistake=nearest[0].id)
+        return share, mark
+
+    def _mix_ups(self, question: Question) -> Iterator[_MixUp]:
+        """Yield the known ways to a wrong value."""
         wrong = self.key.mistakes.get(question.id, {})
         for known in question.mistakes:
-            if known.id in wrong and close(wrong[known.id]):
-                mistaken = replace(empty, note=known.note, mistake=known.id)
-                return 0.0, replace(mistaken, verdict=Verdict.MISTAKE)
-        dimension = unit_named(question.unit).dimension
+            if known.id in wrong:
+                yield _MixUp(wrong[known.id], Verdict.MISTAKE, 0.0, known.id, known.note)
+        dimension, expected = unit_named(question.unit).dimension, self.key.numbers[question.id]
         for factor, note in _FACTORS.get(dimension, {}).items():
-            if close(factor * expected):
-                mistaken = replace(empty, note=note, mistake=f"factor {factor:g}")
-                return BY_A_FACTOR, replace(mistaken, verdict=Verdict.FACTOR)
-        return 0.0, replace(empty, verdict=Verdict.WRONG, note="")
+            name = f"factor {factor:g}"
+            yield _MixUp(factor * expected, Verdict.FACTOR, BY_A_FACTOR, name, note)
 
     def _followed(self, question: Question, answers: Answers) -> float | None:
         """Return the right value by the student's own earlier answers."""
@@ -272,6 +285,17 @@ def marker_of(lab: LabSpec, key: Key, tolerance: Mapping[str, float], variant: V
     """Return the marker of a variant, without pictures."""
     derived = getattr(catalogue.key_module(lab.name), "DERIVED", {})
     return Marker(lab, key, tolerance, derived, variables_of(lab, variant), {})
+
+
+@dataclass(frozen=True)
+class _MixUp:
+    """A wrong value in the question's unit: the share that it earns, and what is said of it."""
+
+    value: float
+    verdict: Verdict
+    share: float
+    id: str
+    note: str
 
 
 @dataclass(frozen=True)

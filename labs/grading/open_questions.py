@@ -15,6 +15,7 @@ from labs.measuring.measures import MeasuredRun, UnknownName
 from topologies.errors import UsageError
 
 _SHOWN = 3
+_FROM_ZERO = "The right one is the next: lines and frames are counted from 1."
 
 
 def prediction(
@@ -44,9 +45,11 @@ def evidence(
     if frame.among(dict(key.frames[question.id])):
         return empty.earning(1.0, question.points)
     wrong = key.wrong_frames.get(question.id, {})
-    for mistake in question.mistakes:
-        if frame.among(dict(wrong.get(mistake.id, {}))):
-            return replace(empty, verdict=Verdict.MISTAKE, note=mistake.note, mistake=mistake.id)
+    known = [each for each in question.mistakes if frame.among(dict(wrong.get(each.id, {})))]
+    if len(known) == 1:
+        return replace(empty, verdict=Verdict.MISTAKE, note=known[0].note, mistake=known[0].id)
+    if not known and (frame.number or 0) + 1 in key.frames[question.id]:
+        return replace(empty, verdict=Verdict.MISTAKE, note=_FROM_ZERO, mistake="from_zero")
     note = _what_it_is(question, frame, run) if run and not question.names_a_line else ""
     return replace(empty, verdict=Verdict.WRONG, note=note)
 

@@ -52,6 +52,12 @@ class MeasuredRun:
         self._require_condition(condition)
         return median(values[condition][key] for values in self.seeds)
 
+    def rates(self, condition: str) -> list[float]:
+        """Return the rate of each flow at its receiver in kbit/s, the median of several seeds."""
+        self._require_condition(condition)
+        names = (key for key in self.seeds[0][condition] if key.endswith(".goodput_kbit_s"))
+        return [self(condition, key) for key in sorted(names) if not key.startswith("run.")]
+
     def _require_condition(self, condition: str) -> None:
         if condition not in self.seeds[0]:
             known = ", ".join(self.seeds[0])

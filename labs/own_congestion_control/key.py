@@ -1,10 +1,21 @@
 """The key of the lab about the student's congestion control: the module compared with Reno."""
 
-from labs.definition.key import Key, Variables, compared, factor_of, first, ratio
+from labs.definition.key import (
+    Key,
+    Variables,
+    compared,
+    factor_of,
+    first,
+    rate_mistakes,
+    ratio,
+)
 from labs.measuring.measures import Runs
+from topologies.units import Rate
 
 RENO, MINE, RATE, WINDOW = "reno", "mine", "flow1.goodput_kbit_s", "flow1.cwnd_median_segments"
 RESENT = "nstat.TcpRetransSegs"
+LINK = Rate.parse("100mbit")
+"""The experiment's link in run `lossy`, which the lab does not vary."""
 
 
 DERIVED = {"factor": factor_of("mine", "reno")}
@@ -26,8 +37,8 @@ def key(runs: Runs, variables: Variables) -> Key:
         },
         choices={"crowd_effect": {compared(resent_mine, resent_reno, "more", "same", "fewer")}},
         mistakes={
-            "reno": {"other_condition": mine},
-            "mine": {"other_condition": reno},
+            "reno": {"other_condition": mine, **rate_mistakes(run, RENO, LINK)},
+            "mine": {"other_condition": reno, **rate_mistakes(run, MINE, LINK)},
             "factor": {"upside_down": 1 / ratio(mine, reno)},
             "window": {"other_condition": run(RENO, WINDOW)},
             "resent_reno": {"other_condition": resent_mine},

@@ -1,6 +1,6 @@
 """The key of the lab about a transport of one's own: its rate next to that of stop-and-wait."""
 
-from labs.definition.key import Key, Variables, factor_of, ratio
+from labs.definition.key import Key, Variables, factor_of, rate_mistakes, ratio
 from labs.measuring.measures import Runs
 
 CONDITION, RATE = "own", "flow1.goodput_kbit_s"
@@ -13,8 +13,11 @@ def key(runs: Runs, variables: Variables) -> Key:
     return Key(
         numbers={"simple_rate": simple, "own_rate": own, "factor": ratio(own, simple)},
         mistakes={
-            "simple_rate": {"link": variables["bw"].base / 1000},
-            "own_rate": {"other_run": simple},
+            "simple_rate": rate_mistakes(runs["simple"], CONDITION, variables["bw"]),
+            "own_rate": {
+                "other_run": simple,
+                **rate_mistakes(runs["own"], CONDITION, variables["bw"]),
+            },
             "factor": {"upside_down": min(own, simple) / max(own, simple)},
         },
     )

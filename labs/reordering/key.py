@@ -1,6 +1,14 @@
 """The key of the lab about reordering: rates and needless retransmissions."""
 
-from labs.definition.key import Frames, Key, Variables, change_effect, factor_of, ratio
+from labs.definition.key import (
+    Frames,
+    Key,
+    Variables,
+    change_effect,
+    factor_of,
+    rate_mistakes,
+    ratio,
+)
 from labs.measuring.measures import Runs
 
 CUBIC, RATE, RESENT = "cubic", "flow1.goodput_kbit_s", "nstat.TcpRetransSegs"
@@ -38,7 +46,11 @@ def key(runs: Runs, variables: Variables) -> Key:
             **change_effect(runs, "varied", lambda run: run(CUBIC, RATE)),
         },
         mistakes={
-            "varied_rate": {"other_run": steady},
+            "steady_rate": rate_mistakes(runs["steady"], CUBIC, variables["steady.bw"]),
+            "varied_rate": {
+                "other_run": steady,
+                **rate_mistakes(runs["varied"], CUBIC, variables["varied.bw"]),
+            },
             "factor": {"upside_down": 1 / ratio(steady, varied)},
             "patient_factor": {"upside_down": 1 / ratio(patient, counting)},
         },

@@ -1,6 +1,6 @@
 """The key of the SACK lab: every answer from what the student's own run measured."""
 
-from labs.definition.key import Key, Variables, change_effect, factor_of, ratio
+from labs.definition.key import Key, Variables, change_effect, factor_of, rate_mistakes, ratio
 from labs.measuring.measures import MeasuredRun, Runs
 
 OFF, ON = "sack_off", "sack_on"
@@ -22,7 +22,6 @@ def key(runs: Runs, variables: Variables) -> Key:
         run(OFF, "nstat.TcpExtTCPTimeouts"),
         run(ON, "nstat.TcpExtTCPTimeouts"),
     )
-    link = variables["bw"].base / 1000  # kbit/s
     true = {
         "both_syns",
         *(["fewer_timeouts"] * (timeouts_on < timeouts_off)),
@@ -55,8 +54,8 @@ def key(runs: Runs, variables: Variables) -> Key:
         },
         measured={"change": {}} if "changed" in runs else {},
         mistakes={
-            "goodput_off": {"other_condition": on, "link": link},
-            "goodput_on": {"other_condition": off, "link": link},
+            "goodput_off": {"other_condition": on, **rate_mistakes(run, OFF, variables["bw"])},
+            "goodput_on": {"other_condition": off, **rate_mistakes(run, ON, variables["bw"])},
             "factor": {"upside_down": 1 / ratio(on, off), "increase": ratio(on, off) - 1},
             "resent_off": {
                 "at_receiver": run(OFF, "receiver.rexmt_data_pkts"),

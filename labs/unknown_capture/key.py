@@ -1,6 +1,6 @@
 """The key of the lab about an unknown capture: the faults that were drawn, and their frames."""
 
-from labs.definition.key import Key, Numbers, Variables, compared
+from labs.definition.key import Key, Numbers, Variables, compared, rate_mistakes
 from labs.measuring.measures import Runs
 
 CUBIC, RATE, CAPTURE = "cubic", "flow1.goodput_kbit_s", "cubic/right-eth0"
@@ -30,6 +30,7 @@ def key(runs: Runs, variables: Variables) -> Key:
     return Key(
         numbers={"trip": trip, "rate": run(CUBIC, RATE), "window_most": most},
         choices=choices,
+        mistakes={"rate": rate_mistakes(run, CUBIC, variables["unknown.bw"])},
         frames={"host_frame": syn, "path_frame": run.frames(CAPTURE, "resent")},
         wrong_frames={
             "host_frame": {"answer": answer},

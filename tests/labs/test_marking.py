@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from labs.definition import catalogue
 from labs.definition.assignment import variant
-from labs.definition.key import Key
+from labs.definition.key import Key, rate_mistakes
 from labs.definition.spec import LabSpec
 from labs.grading import files
 from labs.grading.case import AnswerMark, Case, Flag, exported_points
@@ -26,6 +27,7 @@ from labs.grading.tables import Person, cell, read_roster
 from labs.sack.key import DERIVED
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
+from topologies.units import Rate
 
 
 @pytest.fixture
@@ -201,6 +203,39 @@ def test_a_known_mix_up_is_named(marker: Marker) -> None:
         and answer_mark.mistake == "at_receiver"
         and "arrived there twice" in answer_mark.note
     )
+
+
+def _with_mistakes(marker: Marker, **values: float) -> Marker:
+    return replace(marker, key=replace(marker.key, mistakes={"goodput_off": values}))
+
+
+def test_the_nearest_mix_up_is_named_and_none_of_two_that_are_as_near(marker: Marker) -> None:
+    near = _with_mistakes(marker, other_condition=606.0, link=600.0)
+    assert mark(near, goodput_off="601 kbit/s").mistake == "link"
+    assert mark(near, goodput_off="605 kbit/s").mistake == "other_condition"
+    tie = mark(near, goodput_off="603 kbit/s")
+    assert (tie.mistake, tie.note, tie.points) == ("", "", 0)
+    factor = _with_mistakes(marker, other_condition=231 * 8 * 1.004)
+    assert mark(factor, goodput_off="231 kB/s").mistake == "factor 8"
+
+
+def test_the_link_s_rate_and_the_amount_of_data_are_known_mix_ups(marker: Marker) -> None:
+    variables = {"bw": Rate.parse("1mbit")}
+    run = {"flow1.transfer_kbyte": 2640.0}
+    values = rate_mistakes(lambda _condition, name: run[name], "sack_off", variables["bw"])
+    own = _with_mistakes(marker, **values)
+    assert mark(own, goodput_off="1 Mbit/s").mistake == "link"
+    assert mark(own, goodput_off="2.58 Mbit/s").mistake == "transfer"
+
+
+def test_frames_counted_from_zero_and_wrong_options_are_named(marker: Marker) -> None:
+    key = replace(marker.key, frames={"timeout_frame": {7: 1.25}})
+    counted = mark(replace(marker, key=key), timeout_frame="6")
+    assert (counted.points, counted.mistake) == (0, "from_zero")
+    first = catalogue.find("first_look")
+    same = Marker(first, Key(choices={"whose_capture": {"at_once"}}), {}, {}, {}, {})
+    assert mark(same, whose_capture="other").note.startswith("They are the same packets, seen")
+    assert mark(same, whose_capture="at_once").note == ""
 
 
 def test_what_follows_rightly_from_a_wrong_value_earns_its_points(marker: Marker) -> None:
