@@ -62,6 +62,15 @@ def opened(folder: Path, name: str | PurePath) -> BufferedReader:
         raise
 
 
+def named(file: Path) -> BufferedReader:
+    """Return the regular file that a user named, perhaps by a link, for reading.
+
+    A FIFO would be waited for in silence. Raises OSError, StrangeFile.
+    """
+    real = file.resolve()
+    return opened(real.parent, real.name)
+
+
 def content(folder: Path, name: str | PurePath, most: int = MOST) -> bytes:
     """Return a whole file of at most `most` bytes. Raises FileNotFoundError, StrangeFile."""
     with opened(folder, name) as file:

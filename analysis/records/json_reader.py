@@ -5,7 +5,6 @@ type has its default, like one that is absent; an entry of a list that does not 
 and so are fields that the schema does not name.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from msgspec.structs import fields
 
 from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import json_value
 
 Record = TypeVar("Record", bound=Struct)
 _Reader = Callable[[object], Any]
@@ -98,26 +98,6 @@ def read(
     return parse(kind, path, most).noted(problems, name)
 
 
-def json_value(text: str | bytes) -> Any:
-    """Return the value of a JSON text. A number with too many digits for Python is infinite.
-
-    Raises ValueError or RecursionError for text that is no JSON.
-    """
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        raise
-    except ValueError:  # of int(): the limit of digits (sys.set_int_max_str_digits)
-        return json.loads(text, parse_int=_whole)
-
-
-def _whole(digits: str) -> float:
-    try:
-        return int(digits)
-    except ValueError:
-        return float(digits)
-
-
 def read_object(path: Path, most: int = untrusted.MOST) -> dict[str, Any]:
     """The JSON object in a file of at most `most` bytes. Raises UnreadableJson."""
     try:
@@ -126,7 +106,7 @@ def read_object(path: Path, most: int = untrusted.MOST) -> dict[str, Any]:
         raise UnreadableJson("is missing") from None
     except (OSError, untrusted.StrangeFile) as error:
         raise UnreadableJson(f"cannot be read ({why_not(error)})") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UnreadableJson(f"is no valid JSON, perhaps cut short ({error})") from None
     if not isinstance(content, dict):
         raise UnreadableJson("holds no JSON object")

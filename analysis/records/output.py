@@ -1,6 +1,5 @@
 """Output of iperf version 2, and samples of a host's sockets (the fields of `ss -tin`)."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analysis.records.json_reader import Microseconds, typed
+from topologies.notation import json_value
 
 _NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
 _LINE = re.compile(
@@ -183,7 +183,7 @@ def by_port(lines: Iterable[str]) -> dict[str, list[SocketSample]]:
     """All samples by the remote port of their socket. Raises ValueError on a broken line."""
     samples: dict[str, list[SocketSample]] = {}
     for line in lines:
-        for sample in _samples(json.loads(line)) if line.strip() else ():
+        for sample in _samples(json_value(line)) if line.strip() else ():
             samples.setdefault(sample.remote.rpartition(":")[2], []).append(sample)
     return samples
 

@@ -24,6 +24,7 @@ from analysis.records.spec_file import RunCondition, RunFlow, RunManifest, SpecF
 from analysis.records.trial_files import TrialFiles
 from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import json_value
 from topologies.units import Duration
 
 DRAWN = "drawn.json"
@@ -61,7 +62,7 @@ class Trial:
         if not untrusted.is_file(self.folder.parent, DRAWN):
             return {}
         content = untrusted.content(self.folder.parent, DRAWN)
-        return msgspec.json.decode(content, type=dict[str, str])
+        return msgspec.convert(json_value(content), dict[str, str])
 
     @cached_property
     def files(self) -> TrialFiles:

@@ -7,7 +7,6 @@ unloads), then experiments.custom_cc under the three published conditions, each 
 own.
 """
 
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -35,6 +34,7 @@ from testbed.modules import built
 from topologies import untrusted
 from topologies.data import to_data
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 from topologies.units import Duration, Share
 
 SPIN_SECONDS = 60.0
@@ -136,7 +136,7 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
             raise TcplabError(" ".join(problems), "Let the module carry a connection through loss.")
         algorithm = spec.conditions[0].name
         windows = f"{algorithm}/{spec.flows[0].sender}.sockets.jsonl"
-        samples = map(json.loads, untrusted.text(raw, windows).splitlines())
+        samples = map(json_value, untrusted.text(raw, windows).splitlines())
         return _moved(algorithm, [socket for sample in samples for socket in sample["sockets"]])
 
 

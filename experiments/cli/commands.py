@@ -20,6 +20,7 @@ from experiments.cli.lines import ABOUT, GROUPS, LINES
 from testbed.host import PREFIX
 from testbed.host.packages import YES
 from topologies.errors import TcplabError
+from topologies.notation import toml_file
 
 
 def defaults_file() -> Path:
@@ -78,10 +79,8 @@ def _content(context: click.Context) -> dict[str, Any]:
     file = defaults_file()
     if not file.is_file():
         return {}
-    import tomllib  # here: few have the file
-
     try:
-        content = tomllib.loads(file.read_text())
+        content = toml_file(file)
     except (OSError, ValueError) as error:
         context.fail(f"{file} cannot be read: {error}. Fix or remove it.")
     for key in (key for key, value in content.items() if not isinstance(value, dict)):

@@ -37,6 +37,7 @@ from testbed.packetdrill import (
 )
 from testbed.packetdrill.scripts import scripts_in
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import json_value
 
 
 @click.group("kernel", cls=NearGroup)
@@ -186,7 +187,7 @@ def _program() -> Path | None:
 
 
 def _status(folder: Path) -> int:
-    content = json.loads((folder / "comparison.json").read_text())
+    content = json_value((folder / "comparison.json").read_text())
     if content["failures"]:
         raise TcplabError(
             f"{len(content['failures'])} runs failed or are not proved: {content['failures'][0]}",

@@ -22,6 +22,7 @@ from experiments.study.catalogue import Experiment
 from experiments.study.grid import KERNEL, kind_of, value_of
 from testbed.engine.certificates import require_tls
 from topologies.errors import UsageError
+from topologies.notation import json_value
 from topologies.units import Duration, Quantity
 
 PATH = click.Path(path_type=Path)
@@ -297,7 +298,7 @@ def print_page(kind: str, folder: Path, *, strict: bool, as_json: bool) -> int:
     if as_json:
         print_results([folder])
     if strict:
-        require_good_points(json.loads((folder / f"{kind}.json").read_text())["network"])
+        require_good_points(json_value((folder / f"{kind}.json").read_text())["network"])
     return status
 
 
@@ -314,4 +315,4 @@ def _result(folder: Path) -> dict[str, Any]:
 
 
 def _content(file: Path) -> Any:
-    return json.loads(file.read_text()) if file.exists() else None
+    return json_value(file.read_text()) if file.exists() else None

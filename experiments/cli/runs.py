@@ -26,6 +26,7 @@ from experiments.cli.options import (
     run_or_sweep,
 )
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import json_value
 
 if TYPE_CHECKING:
     from experiments.sweep.point import Origin
@@ -117,7 +118,7 @@ def show_command(which: str, out: Path) -> None:
     """Print the manifest of a run without its files, or a point of a sweep by its key."""
     folder = Path(which)
     if (folder / "manifest.json").exists():
-        shown = json.loads((folder / "manifest.json").read_text())
+        shown = json_value((folder / "manifest.json").read_text())
         shown.pop("files", None)
     else:
         shown = _point(which, out)

@@ -18,7 +18,6 @@ import re
 import shlex
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -48,6 +47,7 @@ from testbed.lab.ready import Lab
 from testbed.release.archive import called
 from topologies import untrusted
 from topologies.errors import CommandError, TcplabError
+from topologies.notation import toml_file
 from topologies.shapes import two_hosts
 from topologies.spec import Channel
 from topologies.units import Duration, Packets, Rate, Share
@@ -94,7 +94,7 @@ def _texts() -> str:
 
 def pictures() -> tuple[GalleryPicture, ...]:
     """Read all pictures, in the order of the page."""
-    content = tomllib.loads((PLACE / "pictures.toml").read_text(encoding="utf-8"))
+    content = toml_file(PLACE / "pictures.toml")
     return msgspec.convert(content["picture"], tuple[GalleryPicture, ...])
 
 

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -20,6 +19,7 @@ from experiments.documentation.reference import rendered
 from testbed.host import CODE
 from testbed.release.archive import called, python_module
 from topologies.errors import CommandError, TcplabError
+from topologies.notation import toml_file
 
 PLAN = "docs/site.toml"
 STAGE = "bufferbloat.html"
@@ -50,7 +50,7 @@ def build(generated: Mapping[str, str], drawn: Mapping[str, Path], out: Path) ->
             "This copy of tcplab is installed, without its documentation.",
             "Build the site in a checkout.",
         )
-    plan = tomllib.loads((CODE / PLAN).read_text(encoding="utf-8"))
+    plan = toml_file(CODE / PLAN)
     pages, files = _sources(generated)
     title, first, rest = pages["index.md"].split("\n\n", 2)
     if STAGE in drawn:

@@ -6,13 +6,13 @@ are off; `packets` counts its segments. If every buffer has one segment, as ackn
 both can be compared.
 """
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from experiments.spec import ExperimentSpec
+from topologies.notation import json_value
 from topologies.spec import MOST_PACKETS, Channel, HostReordering, Port
 from topologies.units import WHOLE
 
@@ -45,12 +45,12 @@ def _readings(
     """Yield each channel that the port had, with its qdiscs at the beginning and the end of its
     time.
     """
-    readings = json.loads((folder / "qdiscs.json").read_text())
+    readings = json_value((folder / "qdiscs.json").read_text())
     channel, before = port.channel, readings["before"].get(port.name)
     if channel is None:
         return
     if spec.changes:
-        done = json.loads((folder / CHANGES).read_text())
+        done = json_value((folder / CHANGES).read_text())
         changes = sorted(spec.changes, key=lambda change: change.at)
         for change, row in zip(changes, done, strict=False):  # fewer, if the flows ended before
             if row["port"] == port.name:
@@ -72,7 +72,7 @@ def _handed_down(port: Port, spec: ExperimentSpec, folder: Path) -> int | None:
         for direction in ((flow.sender, flow.receiver), (flow.receiver, flow.sender))
     ]
     hosts = {source for source, target in directions if port in spec.topology.path(source, target)}
-    counters: dict[str, dict[str, dict[str, int]]] = json.loads(
+    counters: dict[str, dict[str, dict[str, int]]] = json_value(
         (folder / "counters.json").read_text()
     )
     return sum(
@@ -135,7 +135,7 @@ def reorderings(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     if not spec.topology.reordering:
         return []
     readings, counters = (
-        json.loads((folder / name).read_text()) for name in ("reordering.json", "counters.json")
+        json_value((folder / name).read_text()) for name in ("reordering.json", "counters.json")
     )
     senders = {flow.sender for flow in spec.flows}
     rows = []

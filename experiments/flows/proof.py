@@ -1,6 +1,5 @@
 """Proof that a condition held, from captures, sockets and counters and not from what was set."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from experiments.flows.link_proof import ProofRow, losses, reorderings
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.guest.programs import run
 from topologies.addresses import address_of
+from topologies.notation import json_value
 
 ROUTES = "routes.json"
 """The lines of `ip route show` of each host, if a condition has an initial window."""
@@ -46,7 +46,7 @@ def _initial_windows(condition: Condition, folder: Path) -> list[ProofRow]:
             "held": bool(lines) and all(f" {words} " in f"{line} " for line in lines),
             "source": f"{ROUTES} (ip route show)",
         }
-        for host, lines in json.loads((folder / ROUTES).read_text()).items()
+        for host, lines in json_value((folder / ROUTES).read_text()).items()
     ]
 
 
@@ -168,7 +168,7 @@ def _seen(samples: Path, field: str) -> dict[str, set[Any]]:
     values: dict[str, set[Any]] = {}
     with samples.open() as lines:
         for line in lines:
-            for row in json.loads(line)["sockets"]:
+            for row in json_value(line)["sockets"]:
                 # a half-open one may have no algorithm; on Linux 3.13 that is an empty name
                 if row.get(field, "") != "" and (
                     field != _NEGOTIATED or row["state"] not in _WITHOUT_CONNECTION

@@ -1,6 +1,5 @@
 """A run as columns: socket samples while it runs, packets and events when it has ended."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from analysis.graphs.stored import MOST_PACKETS, ack_columns, sent_columns
 from analysis.table import ColumnTable, RowGroups, TableColumn
 from experiments.playground import FIRST_PORT
 from topologies import untrusted
+from topologies.notation import json_value
 
 Columns = dict[str, np.ndarray[Any, Any]]
 BUCKET = 0.1  # seconds of a throughput's average
@@ -49,7 +49,7 @@ def samples(lines: Iterable[str], begun: float) -> Frame:
     """Read the samples of a sender from socket_sampling; `begun` is in seconds since 1970."""
     rows = [
         (parsed["time"] - begun, socket)
-        for parsed in map(json.loads, lines)
+        for parsed in map(json_value, lines)
         for socket in parsed["sockets"]
         if _flow_of(socket) >= 0
     ]
@@ -320,6 +320,6 @@ def _left(rows: dict[str, Any], at: int, grown: dict[str, int]) -> str:
 
 def _grown(folder: Path) -> dict[str, int]:
     """Return the growth of the counters of the sending host."""
-    counters = json.loads(untrusted.content(folder, "counters.json"))
+    counters = json_value(untrusted.content(folder, "counters.json"))
     before, after = (counters[when]["h1"] for when in ("before", "after"))
     return {name: value - before.get(name, 0) for name, value in after.items()}

@@ -23,6 +23,7 @@ from experiments.play.guests import MovedOn
 from experiments.play.player import Player, measures_of
 from experiments.play.settings import PlaySettings, WrongSetting
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import json_value
 
 _SIDES = ("A", "B")
 _MOST_SEEDS = 100
@@ -51,7 +52,7 @@ class Move:
 def move_from(text: str) -> Move:
     """Read a move from a page's message. Raises UsageError for an invalid message."""
     try:
-        said = json.loads(text)
+        said = json_value(text)
         move = Move(
             said["ask"],
             said["side"],

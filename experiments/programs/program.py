@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from experiments.programs.folders import VisibleFolders
 from topologies.data import from_data, to_data
 from topologies.errors import UsageError
+from topologies.notation import json_value
 from topologies.spec import Channel, Port
 from topologies.units import Duration
 
@@ -192,7 +193,7 @@ def answered(program: Program) -> Any:
     _printed, marker, text = program.stdout.rpartition(_ANSWER)
     if not marker:
         raise program.failed("did not return")
-    answer = json.loads(text)
+    answer = json_value(text)
     if "value" in answer:
         return _value(answer["value"])
     error = _error(answer["error"], answer["words"]) or ProgramFailed(answer["trace"])

@@ -3,7 +3,6 @@
 Pages of runs and sweeps with what their studies add: the analysis imports no study.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -16,6 +15,7 @@ import experiments
 from testbed.host import PLACE, command
 from testbed.host.processes import invoking_user
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 
 
 def program(*words: str) -> list[str]:
@@ -78,7 +78,7 @@ class Reporter:
             self._process.stdin.flush()
         with os.fdopen(os.dup(self._answers), encoding="utf-8") as answers:
             line = answers.readline()
-        verdict: dict[str, Any] | None = json.loads(line) if line.endswith("\n") else None
+        verdict: dict[str, Any] | None = json_value(line) if line.endswith("\n") else None
         return verdict
 
     def __call__(self, run: Path) -> int:
@@ -110,7 +110,7 @@ _REMEDY = "Its page compares specification and measurement; see docs/concepts/ve
 
 def require_good_network(run: Path) -> None:
     """Raise TcplabError with the first reason unless the manifest of `run` calls it good."""
-    network = json.loads((run / "manifest.json").read_text()).get("network")
+    network = json_value((run / "manifest.json").read_text()).get("network")
     if not network:
         raise TcplabError("The analysis gave no verdict on the network of this run.", _REMEDY)
     if network["verdict"] != GOOD:

@@ -28,6 +28,7 @@ from testbed.virtual.run import guest_keeper, run_in_guest
 from topologies import untrusted
 from topologies.data import kind_at, to_data
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import json_value
 from topologies.spec import Channel
 from topologies.units import Duration, Quantity, Rate
 
@@ -165,7 +166,7 @@ def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
     for condition in spec.conditions:
         place = f"Seed {seed}, {condition.label}:"
         try:
-            evidence = json.loads(untrusted.content(raw, f"{condition.name}/evidence.json"))
+            evidence = json_value(untrusted.content(raw, f"{condition.name}/evidence.json"))
             warned = list(evidence["warnings"])
             failed = [
                 f"not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
@@ -182,7 +183,7 @@ def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
 def _untimely(raw: Path) -> list[str]:
     if not untrusted.is_file(raw, REALTIME):
         return []
-    return realtime.warnings(json.loads(untrusted.content(raw, REALTIME)))
+    return realtime.warnings(json_value(untrusted.content(raw, REALTIME)))
 
 
 def run_seed(

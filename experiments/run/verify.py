@@ -7,7 +7,6 @@ Names of the bytes of a captured Ethernet frame: RFC 791, 768, 8200 and 9293.
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -28,6 +27,7 @@ from testbed.modules import build_all
 from topologies import untrusted
 from topologies.data import digest, from_data
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import json_value
 
 
 def _fields(layer: str, text: str) -> dict[int, str]:
@@ -159,8 +159,8 @@ def parts_of(manifest: dict[str, Any]) -> dict[str, str]:
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """Return the object in a file of a run or sweep. Raises UsageError."""
     try:
-        content = json.loads(untrusted.text(folder, name))
-    except (OSError, ValueError, RecursionError, untrusted.StrangeFile) as error:
+        content = json_value(untrusted.text(folder, name))
+    except (OSError, ValueError, untrusted.StrangeFile) as error:
         raise UsageError(
             f"'{folder}' has no {name} that can be read.", "Name a run, such as runs/sack/latest."
         ) from error

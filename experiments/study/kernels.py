@@ -13,7 +13,6 @@ reproduce` sets them for *period* only.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -33,6 +32,7 @@ from testbed.guest.namespaces import CONGESTION_CONTROL
 from testbed.lab.kernel import ACCURATE_ECN, DEFAULT, KernelVersion, kernel_version
 from testbed.lab.kernel.choice import chosen
 from topologies.errors import UsageError, close_to
+from topologies.notation import toml_file
 
 MODULES, REAL_TIME = "modules", "real time"
 """Needs of a spec with modules, and of a shell."""
@@ -159,8 +159,7 @@ class Profile:
 
 def _profiles() -> tuple[dict[str, PeriodSetting], dict[str, Profile]]:
     """Read the settings and the profiles, which name their settings."""
-    text = Path(__file__).with_name("profiles.toml").read_text(encoding="utf-8")
-    content = tomllib.loads(text)
+    content = toml_file(Path(__file__).with_name("profiles.toml"))
     settings = msgspec.convert(content["setting"], dict[str, PeriodSetting])
     for profile in content["profile"].values():
         for part in ("settings", "path"):

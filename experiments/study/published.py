@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -22,6 +21,7 @@ from analysis.measures.metrics import columns
 from experiments.study.catalogue import Experiment, catalogue, find
 from experiments.study.grid import combination
 from topologies.errors import UsageError
+from topologies.notation import toml_file
 
 if TYPE_CHECKING:
     from analysis.measures.results import Among
@@ -150,7 +150,7 @@ def study(file: str) -> PublishedStudy:
     """
     table = Path(file).with_name("published.toml")
     try:
-        content = tomllib.loads(table.read_text(encoding="utf-8"))
+        content = toml_file(table)
         reasons = {
             row: why.replace("{counts} ", _COUNTS)
             for row, why in content.pop("reasons", {}).items()
@@ -235,8 +235,11 @@ def _rows(named: Experiment, quick: bool) -> Iterator[Target]:
 
 
 def law_file(file: Path) -> dict[str, Any]:
-    """Read a law.toml, with its tables `report` and `reproduction`."""
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    """Read a law.toml, with its tables `report` and `reproduction`. Raises UsageError."""
+    try:
+        return toml_file(file)
+    except ValueError as error:
+        raise UsageError(f"{file} cannot be read: {error}.", "Correct that line.") from None
 
 
 def _law_study(named: Experiment) -> PublishedStudy:

@@ -5,7 +5,6 @@ A sweep with everything looked up and checked, so that each name and combination
 
 import re
 import shlex
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from experiments.sweep.point import ROWS, Origin, origin, require_metrics
 from testbed.lab.ready import Lab
 from topologies.data import to_data
 from topologies.errors import UsageError
+from topologies.notation import toml_file
 from topologies.units import Share
 
 _SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
@@ -130,14 +130,13 @@ def _content(file: Path) -> dict[str, Any]:
     delay = ["10ms", "50ms", "300ms"]
     """
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return toml_file(file)
     except OSError as error:
         problem = f"{file} cannot be read: {error.strerror}."
         raise UsageError(problem, "Name an experiment, or a file in TOML.") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        cause = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error
+    except ValueError as error:
         remedy = "Write it in TOML, as docs/guides/sweeps.md shows."
-        raise UsageError(f"{file} cannot be read as a sweep: {cause}.", remedy) from None
+        raise UsageError(f"{file} cannot be read as a sweep: {error}.", remedy) from None
 
 
 def from_mapping(

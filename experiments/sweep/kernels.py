@@ -9,7 +9,6 @@ the others alone: where a patch has no effect, the packets are identical. All fi
 one family: each p is corrected for all of them.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -32,6 +31,7 @@ from testbed.lab.ready import built_lab
 from testbed.packetdrill import cases_of, run_kernel_scripts
 from topologies.data import from_data
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import toml_file
 from topologies.shapes import dumbbell, separate_pairs, two_hosts
 from topologies.spec import Channel, TopologySpec
 from topologies.units import Packets, Rate
@@ -75,8 +75,8 @@ class KernelCase:
 
 def standing_set() -> tuple[KernelCase, ...]:
     """Return all cases, in the order of a page."""
-    text = Path(__file__).with_name("kernel_cases.toml").read_text(encoding="utf-8")
-    return tuple(_case(entry) for entry in tomllib.loads(text)["case"])
+    content = toml_file(Path(__file__).with_name("kernel_cases.toml"))
+    return tuple(_case(entry) for entry in content["case"])
 
 
 def _case(entry: Mapping[str, Any]) -> KernelCase:

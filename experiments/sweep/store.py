@@ -15,6 +15,7 @@ from typing import Any
 
 from experiments.sweep.point import Origin, Point, Record
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import json_value
 
 FILE = "points.sqlite"
 _SHOWN = 12  # characters of a key in messages
@@ -68,13 +69,13 @@ class PointStore:
     def records(self, keys: Iterable[str]) -> dict[str, Record]:
         """Return the records of those of these points that were ever run."""
         kept = dict(self._chosen("record", keys))
-        records = json.loads(f"[{','.join(kept.values())}]")  # equal names are kept once
+        records = json_value(f"[{','.join(kept.values())}]")  # equal names are kept once
         return dict(zip(kept, records, strict=True))
 
     def series(self, keys: Iterable[str]) -> dict[str, Record]:
         """Return the series of those of these points that have any."""
         kept = self._chosen("series", keys)
-        return {key: json.loads(text) for key, text in kept if text}
+        return {key: json_value(text) for key, text in kept if text}
 
     def _chosen(self, column: str, keys: Iterable[str]) -> list[tuple[str, str]]:
         """Return the keys that are there, each with what its row has in this column."""
@@ -119,7 +120,7 @@ class PointStore:
         ).fetchall()
         if len(rows) != 1:
             raise not_found(beginning, [row[0][:_SHOWN] for row in rows])
-        return _kept(rows[0]), json.loads(rows[0][10])
+        return _kept(rows[0]), json_value(rows[0][10])
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove these, and give their room back to the disk."""
@@ -141,7 +142,7 @@ def not_found(named: str, keys: Sequence[str] = ()) -> UsageError:
 
 
 def _kept(row: tuple[Any, ...]) -> Kept:
-    return Kept(row[0], row[1], json.loads(row[2]), row[3], row[4], Origin(*row[5:9]), row[9])
+    return Kept(row[0], row[1], json_value(row[2]), row[3], row[4], Origin(*row[5:9]), row[9])
 
 
 @contextmanager

@@ -12,17 +12,17 @@ Pictures are PNG or JPEG by their first bytes: neither format can hold a program
 import codecs
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from analysis.records.json_reader import Problems, json_value, printable
+from analysis.records.json_reader import Problems, printable
 from labs.definition.spec import LabRun, LabSpec, Question
 from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import json_value, toml_table
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -148,8 +148,8 @@ def _table(file: Path) -> _Table:
     except ValueError as error:
         raise _unreadable(file, error) from None
     try:
-        table = tomllib.loads(text).get("answers")
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
+        table = toml_table(text).get("answers")
+    except ValueError as error:
         return _salvaged(file, text, error)
     if not isinstance(table, dict):
         raise TcplabError(
@@ -170,7 +170,7 @@ def _salvaged(file: Path, text: str, error: Exception) -> _Table:
     for entry in _ENTRY.finditer(text):
         try:
             answers |= _entry(entry[0])
-        except (ValueError, RecursionError) as reason:
+        except ValueError as reason:
             broken[entry["name"]] = f"its answer cannot be read: {str(reason)[:200]}"
     if not answers:
         raise _unreadable(file, error)
@@ -183,9 +183,9 @@ def _entry(text: str) -> dict[str, Any]:
     Word processors write those. In the words of an answer they stay.
     """
     try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return tomllib.loads(text.translate(_QUOTES))
+        return toml_table(text)
+    except ValueError:
+        return toml_table(text.translate(_QUOTES))
 
 
 def _given(value: object, question: Question) -> list[str]:
@@ -231,7 +231,7 @@ def read_predictions(folder: Path, lab: LabSpec, problems: Problems | None = Non
         table = json_value(untrusted.content(folder, PREDICTIONS, _LARGEST_PREDICTIONS))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError, untrusted.StrangeFile):
+    except (OSError, ValueError, untrusted.StrangeFile):
         table = None
     if not isinstance(table, dict):
         if problems is not None:

@@ -19,7 +19,6 @@ import math
 import os
 import re
 import secrets
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -32,6 +31,7 @@ from labs.definition.answers import as_json, decoded
 from labs.definition.spec import LabSpec, Question
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import json_value, toml_table
 
 _SHOWN = "%Y-%m-%d %H:%M"
 
@@ -206,7 +206,7 @@ def read_course(file: Path | None) -> Course:
     if file is None:
         return SELF_STUDY
     try:
-        content = tomllib.loads(decoded(file.read_bytes()))
+        content = toml_table(decoded(file.read_bytes()))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
@@ -237,7 +237,7 @@ def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
     """Return the student's variant out of the class's file. Raises UsageError, TcplabError."""
     student = student_id(student)
     try:
-        content = json.loads(decoded(file.read_bytes()))
+        content = json_value(decoded(file.read_bytes()))
         variants = content["variants"] if content["lab"] == lab.name else {}
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
@@ -280,7 +280,7 @@ def assignment_text(variant: Variant, language: str) -> str:
 def read_assignment(folder: Path) -> Assignment:
     """Return the assignment in a folder that `lab start` made. Raises UsageError, TcplabError."""
     try:
-        content = json.loads(decoded((folder / FILE).read_bytes()))
+        content = json_value(decoded((folder / FILE).read_bytes()))
     except FileNotFoundError:
         remedy = "Name the folder that ./tcplab lab start made, or change into it."
         raise UsageError(f"'{folder}' is no lab's folder: it has no {FILE}.", remedy) from None

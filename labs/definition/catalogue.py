@@ -12,7 +12,6 @@ Another package registers its labs as entry points:
 
 import importlib
 import shutil
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -22,6 +21,7 @@ import labs
 from labs.definition.spec import NAME, LabSpec
 from topologies.data import from_data
 from topologies.errors import UsageError, named
+from topologies.notation import toml_file
 from topologies.plugins import additional, registered
 
 TEXTS, BACKGROUND, DRAWINGS = "questions.toml", "background.md.j2", "drawings.toml"
@@ -143,8 +143,8 @@ def find(name: str, language: str = FIRST_LANGUAGE) -> LabSpec:
 def _table(file: Path) -> dict[str, Any]:
     """Return the content of a TOML file. Raises UsageError."""
     try:
-        return tomllib.loads(file.read_text("utf-8"))
-    except ValueError as error:  # TOMLDecodeError is one
+        return toml_file(file)
+    except ValueError as error:
         raise UsageError(f"{file} cannot be read: {error}.", "Correct that line.") from None
 
 

@@ -11,7 +11,6 @@ The files of a download of Moodle or Canvas have the time of the download, so th
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from labs.grading.case import AnswerMark, Case, Flag, FlagKind, Verdict
 from labs.grading.moodle import Worksheet
 from topologies.data import from_data
 from topologies.errors import UsageError
+from topologies.notation import toml_file
 
 OVERRIDES = "overrides.toml"
 REST = "rest"
@@ -91,8 +91,8 @@ def _read_toml(file: Path) -> dict[str, Any]:
     if not file.exists():
         file.write_text((FOLDER / "templates" / file.name).read_text("utf-8"))
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return toml_file(file)
+    except (OSError, ValueError) as error:
         remedy = "Correct that line and grade again."
         raise UsageError(f"{file} cannot be read: {error}.", remedy) from None
 

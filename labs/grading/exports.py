@@ -15,7 +15,6 @@ results.json for Gradescope's autograder, and whether the submitter owns the han
 Formats: https://gradescope-autograders.readthedocs.io, pages specs and submission_metadata.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from labs.definition.spec import LabSpec
 from labs.grading.case import AnswerMark, Case, ExportedPoints, Flag, FlagKind, State
 from labs.grading.tables import FilledTable, ForeignTable, Person, read_foreign_table, table
 from topologies.errors import UsageError
+from topologies.notation import json_value
 
 _ASSIGNMENT = re.compile(r"(?P<title>.+) \(\d+\)")
 _HEADING = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -161,8 +161,8 @@ def read_submitters(file: Path) -> tuple[str, ...]:
     """Return `users[].email` of /autograder/submission_metadata.json. Raises UsageError."""
     try:
         with file.open("rb") as stream:
-            content = json.loads(stream.read(_LARGEST))
-    except (OSError, ValueError, RecursionError) as error:
+            content = json_value(stream.read(_LARGEST))
+    except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {str(error)[:200]}.", _ORIGIN) from None
     users = typed(SubmissionMetadata, content).users
     emails = tuple(email for user in users if (email := user.email.strip()))

@@ -28,6 +28,7 @@ from labs.measuring.contained import contained_as
 from labs.student.hand_in import safe_name
 from topologies import untrusted
 from topologies.errors import UsageError
+from topologies.notation import json_value
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,10 @@ def remove_stale(folder: Path, written: Mapping[str, str]) -> list[str]:
 def _former(folder: Path) -> dict[str, str]:
     """The list of the grading before; a folder of an older tcplab has none, and loses no file."""
     try:
-        return msgspec.json.decode((folder / WRITTEN).read_bytes(), type=dict[str, str])
+        return msgspec.convert(json_value((folder / WRITTEN).read_bytes()), dict[str, str])
     except FileNotFoundError:
         return {}
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError) as error:
         remedy = "Delete it: then what former gradings wrote stays."
         raise UsageError(f"{folder / WRITTEN} cannot be read: {error}.", remedy) from None
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from analysis.records.json_reader import Problems, json_value, printable, read, typed
+from analysis.records.json_reader import Problems, printable, read, typed
 from analysis.records.spec_file import RunManifest, SpecFile
 from labs.definition import catalogue
 from labs.definition.answers import (
@@ -50,6 +50,7 @@ from labs.grading.archives import (
 )
 from topologies import untrusted
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 
 _DIGITS = 32  # hexadecimal, 128 bits
 _CHUNK = 1 << 20  # bytes
@@ -182,7 +183,7 @@ def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
         return read(ClaimedAssignment, file, problems, file.name, _LARGEST_JSON)  # says why not
     try:
         assignment = json_value(_text(content, file.name, problems))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         problems.add(f"{file.name} is no valid JSON ({error}): its content is left out.")
         return ClaimedAssignment()
     return typed(ClaimedAssignment, assignment)

@@ -24,6 +24,7 @@ from labs.grading.case import AnswerMark, Case, Verdict
 from labs.grading.decisions import Acceptances, Overrides
 from labs.grading.tables import table
 from topologies.errors import UsageError
+from topologies.notation import json_value
 
 LOG = "log.csv"
 Decision = tuple[str, str, str, str]
@@ -197,10 +198,10 @@ def keep_former(out: Path, cases: Sequence[Case], exports: Mapping[str, bytes]) 
 def _former(report: Path) -> tuple[FormerCase, ...]:
     """Return the hand-ins of the former grading; none without a report."""
     try:
-        return msgspec.json.decode(report.read_bytes(), type=tuple[FormerCase, ...])
+        return msgspec.convert(json_value(report.read_bytes()), tuple[FormerCase, ...])
     except FileNotFoundError:
         return ()
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError) as error:
         remedy = "Rename it: then changed grades are not listed."
         raise UsageError(f"{report} cannot be read: {error}.", remedy) from None
 

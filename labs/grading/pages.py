@@ -5,7 +5,6 @@ one.
 """
 
 import itertools
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,10 +26,11 @@ from labs.grading.tables import Person
 from labs.templates.rendering import page_with_script, render
 from topologies import untrusted
 from topologies.data import to_data
+from topologies.notation import toml_file
 
 _DIGITS = 3
 """Decimal places of a score; scores that are equal in them tie."""
-_WORDS = tomllib.loads(Path(__file__).with_name("pseudonyms.toml").read_text("utf-8"))
+_WORDS = toml_file(Path(__file__).with_name("pseudonyms.toml"))
 _FIRST, _SECOND = (_WORDS[name].split() for name in ("first", "second"))
 
 

@@ -8,7 +8,6 @@ within a line mean little: what follows a semicolon is treated as another cell.
 
 import csv
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 from labs.definition.answers import byte_order_mark, decoded
 from labs.definition.assignment import student_id
 from topologies.errors import UsageError
+from topologies.notation import toml_file
 
 _FORMULA = r"[=+\-@|%\uff1d\uff0b\uff0d\uff20]"
 """Characters that begin a formula; the last four are full-width ones of East Asian keyboards."""
@@ -150,7 +150,7 @@ def headings(role: str, of_people: bool = False) -> tuple[str, ...]:
 
     `of_people` leaves out the languages in which no table of people is read.
     """
-    languages = tomllib.loads(_MOODLE.read_text("utf-8")).values()
+    languages = toml_file(_MOODLE).values()
     known = (each for each in languages if role in each and (not of_people or "idnumber" in each))
     names = (each[role] if isinstance(each[role], list) else [each[role]] for each in known)
     return tuple(dict.fromkeys(name.casefold() for listed in names for name in listed))

@@ -23,6 +23,7 @@ import msgspec
 
 from testbed.host import PREFIX
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 
 SECONDS = 120.0
 """Wall seconds of a reader; the limit of CPU seconds is the same."""
@@ -126,7 +127,7 @@ def _message(receiver: Connection, ends: float, seconds: float) -> dict[str, Any
     try:
         if not receiver.poll(max(0.0, ends - time.monotonic())):
             raise NotContained(f"Reading it took more than {seconds:g} s.", _STOPPED)
-        message = json.loads(receiver.recv_bytes(_ANSWER))
+        message = json_value(receiver.recv_bytes(_ANSWER))
     except (EOFError, OSError, ValueError):
         problem = "Reading it ended in a crash or took too much memory."
         raise NotContained(problem, _STOPPED) from None

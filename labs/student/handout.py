@@ -4,7 +4,6 @@ import itertools
 import json
 import re
 import textwrap
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -30,6 +29,7 @@ from labs.definition.spec import LabRun, LabSpec, Question
 from labs.definition.written import COUNT, unit_named
 from labs.templates.rendering import TEMPLATES, LabDrawings, markdown_page, read_drawings, render
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import toml_file
 from topologies.spec import TopologySpec
 
 _ANY_ROW = "r1 ====== r2 ====== rn"
@@ -77,7 +77,7 @@ def drawings_of(lab: LabSpec) -> LabDrawings:
 
 
 def _words(language: str) -> Mapping[str, Any]:
-    return tomllib.loads((TEMPLATES / language / "words.toml").read_text("utf-8"))
+    return toml_file(TEMPLATES / language / "words.toml")
 
 
 def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:

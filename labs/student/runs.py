@@ -39,6 +39,7 @@ from testbed.modules import build_all
 from topologies import untrusted
 from topologies.data import from_data
 from topologies.errors import UsageError
+from topologies.notation import json_value
 
 
 def runs_to_make(assignment: Assignment, again: bool = False) -> Iterator[LabRun]:
@@ -187,8 +188,8 @@ def read_sessions(folder: Path) -> list[TypedSession]:
     except (OSError, untrusted.StrangeFile) as error:
         raise UsageError(f"{TYPED} cannot be read ({error}).", "Delete it.") from None
     try:
-        return msgspec.json.decode(content, type=list[TypedSession])[:_MOST_SESSIONS]
-    except (msgspec.DecodeError, RecursionError) as error:
+        return msgspec.convert(json_value(content), list[TypedSession])[:_MOST_SESSIONS]
+    except ValueError as error:
         raise UsageError(f"{TYPED} is no record ({error}).", "Delete it.") from None
 
 

@@ -10,7 +10,6 @@ examples, so axes have no numbers. A drawing is 360 wide, to be readable on a ph
 
 import base64
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +34,7 @@ from analysis.rendering import with_code
 from labs.definition.catalogue import folder_of, names
 from topologies.data import from_data
 from topologies.errors import UsageError
+from topologies.notation import toml_file
 
 _FRAME = PackageLoader(rendering.__name__)
 TEMPLATES = Path(__file__).resolve().parent
@@ -203,7 +203,9 @@ def read_drawings(file: Path) -> LabDrawings:
     """The drawings of a file; none if it is missing. Raises UsageError with what is wrong in it."""
     if not file.is_file():
         return LabDrawings()
-    drawings: LabDrawings = from_data(
-        LabDrawings, tomllib.loads(file.read_text("utf-8")), f"{file.parent.name}/{file.name}"
-    )
+    try:
+        content = toml_file(file)
+    except ValueError as error:
+        raise UsageError(f"{file} cannot be read: {error}.", "Correct that line.") from None
+    drawings: LabDrawings = from_data(LabDrawings, content, f"{file.parent.name}/{file.name}")
     return drawings

@@ -30,6 +30,7 @@ from typing import IO, Any
 from testbed.builds import BuildReport, Workshop
 from testbed.host import CODE, PREFIX, scratch
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 from topologies.untrusted import StrangeFile, digest_of
 
 PREBUILT = CODE / "prebuilt"
@@ -40,7 +41,7 @@ _COMPRESSED = ".xz"
 def prebuilt_manifest(name: str, key: str) -> dict[str, Any] | None:
     """Return the manifest of the entry of this key that comes with the code; None without one."""
     file = PREBUILT / name / MANIFEST
-    manifest: dict[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {"key": ""}
+    manifest: dict[str, Any] = json_value(file.read_bytes()) if file.is_file() else {"key": ""}
     return manifest if manifest["key"] == key else None
 
 
@@ -221,7 +222,7 @@ def manifest_of(recipe: Recipe) -> dict[str, Any] | None:
     file = recipe.place / MANIFEST
     if not file.is_file():
         return prebuilt_manifest(recipe.name, recipe.key)
-    manifest: dict[str, Any] = json.loads(file.read_bytes())
+    manifest: dict[str, Any] = json_value(file.read_bytes())
     return manifest
 
 
@@ -239,7 +240,7 @@ def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
 def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
     """Check an entry by its manifest, `again` also if it is known. Raises DamagedEntry."""
     try:
-        manifest = json.loads((place / MANIFEST).read_bytes())
+        manifest = json_value((place / MANIFEST).read_bytes())
         stated = {
             name: (manifest["files"][name]["size"], manifest["files"][name]["sha256"])
             for name in recipe.outputs

@@ -34,6 +34,7 @@ from testbed.guest.programs import Stop, in_background
 from testbed.guest.switches import start_open_vswitch, stop_open_vswitch
 from topologies.disciplines import OFFERED
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 
 ORDERS = Path("/dev/orders")
 LONGEST = 16 << 20
@@ -55,7 +56,7 @@ class OrderLine:
     def next(self, message: Any) -> Any:
         """Send a message, and return the next order."""
         self.say(message)
-        return json.loads(os.read(self._device, LONGEST))
+        return json_value(os.read(self._device, LONGEST))
 
 
 START_LINE = Path("/dev/start_line")
@@ -209,7 +210,7 @@ class JobContext:
         if not self.ahead:
             yield data
         elif not ORDERS.exists():
-            yield self._take(json.loads(self.attached(ORDER)))
+            yield self._take(json_value(self.attached(ORDER)))
         else:
             yield from self._ordered(OrderLine())
 
@@ -280,7 +281,7 @@ def main(arguments: list[str]) -> int:
 
 def _attempt(job: JobContext) -> dict[str, Any]:
     try:
-        order = json.loads(_from(job.archive, "job.json"))
+        order = json_value(_from(job.archive, "job.json"))
         job.open_vswitch = order.get("open_vswitch", True)
         job.ahead = order.get("ahead", False)
         if job.virtual:

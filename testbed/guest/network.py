@@ -5,7 +5,6 @@ addresses, qdiscs, sysctls and offloads with a process for each value; here they
 and read back.
 """
 
-import json
 import os
 import re
 import subprocess
@@ -30,6 +29,7 @@ from testbed.guest.programs import QdiscReader, run
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.disciplines import discipline
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 from topologies.spec import ETHERNET, Channel, Port, TopologySpec
 from topologies.units import Packets
 
@@ -270,7 +270,7 @@ class LiveNetwork:
             name, peer = f"{reordering.host}-eth0", address_of(self.topology, reordering.peer)
             host = reordering.host
             self.batch(host, ["tc"], shaping.reordering_commands(name, peer, reordering))
-            filters = json.loads(self.output(host, ["tc", "-j", "filter", "show", "dev", name]))
+            filters = json_value(self.output(host, ["tc", "-j", "filter", "show", "dev", name]))
             rows = self._qdisc_rows(host)
             self.settings += shaping.compare_reordering(name, peer, reordering, rows, filters)
 

@@ -30,6 +30,7 @@ from typing import Any
 from testbed.guest.netlink import InterfaceSetting, NetlinkRequest, queueing, queues_found
 from topologies.disciplines import discipline
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 from topologies.spec import SHORTEST_DELAY, Channel, HostReordering
 from topologies.units import Duration, Packets, Quantity, Rate, Share
 
@@ -152,7 +153,7 @@ _UNREADABLE = re.compile(r"\[(?:Unknown qdisc|cannot parse)[^]]*\] ?")  # amid t
 
 def qdisc_rows(text: str, others: Collection[str] = ()) -> list[dict[str, Any]]:
     """Return the rows of `tc -j qdisc show`; those of `others`, by kind, come from netlink."""
-    rows: list[dict[str, Any]] = json.loads(_UNREADABLE.sub("", text))
+    rows: list[dict[str, Any]] = json_value(_UNREADABLE.sub("", text))
     unread = [row for row in rows if row["kind"] in others]
     found = queues_found() if unread else {}
     for row in unread:

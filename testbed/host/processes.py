@@ -2,8 +2,8 @@
 
 A guest's kernel and its programs take turns, so on one processor no wake-up is waited for.
 Two guests on one processor would take twice as long while another idles, so it is claimed while
-a guest runs: by an abstract Unix socket (unix(7)), which all processes of the machine see and
-which ends with its holder.
+a guest runs: by the lock of a file that only this user's processes can open, and which ends with
+its holder. A name that every user can take, as of an abstract socket, would not be safe.
 
 proc_pid_stat(5) of every descendant is read: bubblewrap does not wait for the processes it starts,
 so the usual accounting of ended children misses them.
@@ -16,14 +16,14 @@ import os
 import pwd
 import re
 import select
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.host.scratch import claimed
 from topologies.errors import CommandError, UsageError
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -125,10 +125,12 @@ _NO_LIMIT = 2**40  # MiB
 
 @contextmanager
 def claimed_processor() -> Iterator[int]:
-    """Provide the least busy processor that no other run has claimed, else the least busy."""
+    """Provide the least busy processor that no run of this user has claimed, else the first."""
     ordered = _least_busy_first()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
-        yield next((number for number in ordered if _claims(claim, number)), ordered[0])
+    claims = ((number, claimed(f"processor-{number}")) for number in ordered)
+    number, claim = next((claim for claim in claims if claim[1]), (ordered[0], None))
+    with claim or nullcontext():
+        yield number
 
 
 @contextmanager
@@ -181,14 +183,6 @@ def _left_in_control_group() -> int:
     except OSError:
         return _NO_LIMIT  # this system keeps no such limit
     return _NO_LIMIT if limit == "max" else max(0, int(limit) - used) >> 20
-
-
-def _claims(claim: socket.socket, number: int) -> bool:
-    try:
-        claim.bind(f"\0tcplab-processor-{number}")
-    except OSError:
-        return False  # EADDRINUSE: another run has it
-    return True
 
 
 def _least_busy_first() -> list[int]:

@@ -104,9 +104,7 @@ _MEMORY = Path("/dev/shm")
 @contextmanager
 def scratch(in_memory: bool = False) -> Iterator[Path]:
     """Provide an empty folder that is gone afterwards, on the disk of $TMPDIR or `in_memory`."""
-    base = _base(
-        _MEMORY if in_memory and os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
-    )
+    base = _base(_root(in_memory))
     _remove_orphans(base)
     with gate(base / _GATE):
         place = Path(tempfile.mkdtemp(dir=base))
@@ -117,6 +115,20 @@ def scratch(in_memory: bool = False) -> Iterator[Path]:
             yield place / "work"
         finally:
             remove(place)
+
+
+def claimed(name: str) -> IO[str] | None:
+    """Lock a name that only this user's processes can take; None while one of them holds it."""
+    file = (_base(_root(in_memory=True)) / name).open("w")
+    if lock_if_free(file):
+        return file
+    file.close()
+    return None
+
+
+def _root(in_memory: bool) -> Path:
+    usable = in_memory and os.access(_MEMORY, os.W_OK)
+    return _MEMORY if usable else Path(tempfile.gettempdir())
 
 
 def remove_orphans() -> list[Path]:

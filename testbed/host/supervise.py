@@ -3,7 +3,6 @@
 What a guest's kernel says of programs that waited without a sleep (patches/spins.patch).
 """
 
-import json
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from testbed.guest.programs import wait_until_ended
 from testbed.host.processes import ProcessUsage, is_ready, on_processor, taken_by
 from topologies import untrusted
 from topologies.errors import TcplabError, is_absent
+from topologies.notation import json_value
 
 CONSOLE = "console.log"
 _REMEDIES = {  # what a dead run's last words may contain, and what to do then
@@ -214,8 +214,8 @@ def _verdict(out: Path, status: int) -> float:
 def _object(text: bytes, name: str) -> dict[str, Any]:
     """Parse a job's JSON; a guest may have written anything. Raises TcplabError."""
     try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
+        parsed = json_value(text)
+    except ValueError:
         parsed = None
     if not isinstance(parsed, dict):
         raise TcplabError(f"The run's {name} is not what a run writes.", "Run it again.")

@@ -5,7 +5,6 @@ An export is a plain tar. A release is a compressed one, of which only members b
 limited size. All are checked like cache entries before any is installed.
 """
 
-import json
 import os
 import shutil
 import stat
@@ -17,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -26,7 +26,9 @@ from testbed.lab.kernel.choice import KernelChoice, chosen
 from testbed.lab.kernel.recipe import kept_objects
 from testbed.lab.ready import Lab
 from testbed.lab.tools import tools_recipe
+from topologies import untrusted
 from topologies.errors import TcplabError, UsageError, is_disk_full
+from topologies.notation import json_value
 
 _BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error)
 """What reading a file raises that is damaged, or is no such archive."""
@@ -114,9 +116,11 @@ def _extract(file: Path, targets: dict[str, Path]) -> dict[str, Path]:
     """Copy each member to its target; return the targets of which there is none."""
     remaining = dict(targets)
     try:
-        with file.open("rb") as stream:
+        with untrusted.named(file) as stream, ExitStack() as opened:
             is_release = stream.read(2) == _GZIP
-        with tarfile.open(file, "r|gz" if is_release else "r:") as archive:
+            stream.seek(0)
+            kind: Literal["r|gz", "r:"] = "r|gz" if is_release else "r:"
+            archive = opened.enter_context(tarfile.open(fileobj=stream, mode=kind))
             for member in archive:
                 name = member.name.partition(_OF_LAB)[2] if is_release else member.name
                 if is_release and (member.isdir() or not name):
@@ -125,6 +129,8 @@ def _extract(file: Path, targets: dict[str, Path]) -> dict[str, Path]:
                 if not member.isreg() or name not in remaining or member.size > limit:
                     raise _refused(file, f"{name!r} does not belong there")
                 _copy(archive, member, remaining.pop(name))
+    except untrusted.StrangeFile as error:
+        raise _refused(file, error.reason) from None
     except _BROKEN as error:
         if isinstance(error, OSError) and is_disk_full(error):
             raise TcplabError(
@@ -186,7 +192,7 @@ def built_kernels() -> list[BuiltKernel]:
 
 
 def _built_kernel(manifest: Path) -> BuiltKernel:
-    content = json.loads(manifest.read_bytes())
+    content = json_value(manifest.read_bytes())
     facts, seconds = content["facts"], content.get("build_seconds", 0.0)
     known = facts.get("name", ""), facts["release"], content["files"]["linux"]["sha256"]
     return BuiltKernel(manifest.parent, *known, facts.get("compiler", ""), seconds)

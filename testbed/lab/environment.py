@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from testbed.host import CODE, command, scratch
 from testbed.host.processes import invoking_user
 from testbed.lab.ready import parts
 from topologies.errors import CommandError, TcplabError
+from topologies.notation import toml_file
 
 PIP_LOCK = CODE / "locks/pip.lock"
 PIP_SUITE = "trixie"
@@ -180,7 +180,7 @@ def link_checkout(environment: Environment) -> None:
     about.mkdir()
     metadata = f"Metadata-Version: 2.1\nName: tcplab\nVersion: {VERSION}\n"
     (about / "METADATA").write_text(metadata)
-    groups = tomllib.loads((CODE / "pyproject.toml").read_text())["project"]["entry-points"]
+    groups = toml_file(CODE / "pyproject.toml")["project"]["entry-points"]
     lines = []
     for group, entries in groups.items():
         lines += [f"[{group}]", *(f"{name} = {place}" for name, place in entries.items())]

@@ -8,7 +8,6 @@ import functools
 import hashlib
 import os
 import shutil
-import tomllib
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from testbed.lab.kernel.recipe import (
 )
 from testbed.lab.tools import sealed
 from topologies.errors import TcplabError
+from topologies.notation import toml_file
 
 PROGRAMS = {
     "init": ("init.c",),
@@ -84,7 +84,7 @@ CHECKOUT = "a checkout"
 @functools.cache
 def released_lab() -> dict[str, Any]:
     """Read release.toml: `version`, and the `digests` of its lab's parts as in `Lab.digests`."""
-    return tomllib.loads(RELEASE_FILE.read_text())
+    return toml_file(RELEASE_FILE)
 
 
 def release_of(digests: Mapping[str, str]) -> str:

@@ -35,6 +35,7 @@ from testbed.guest.namespaces import (
 from testbed.host import scratch
 from testbed.host.scratch import remove_orphans
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 
 FOLDER = Path("/run/tcplab")
 _SUFFIX = ".journal"
@@ -158,7 +159,7 @@ def _paths() -> list[Path]:
 def _read(path: Path) -> list[Change]:
     """Return the changes of a journal, none of an earlier boot, without a broken last line."""
     try:
-        first, *events = [json.loads(line) for line in path.read_text().split("\n")[:-1]] or [{}]
+        first, *events = [json_value(line) for line in path.read_text().split("\n")[:-1]] or [{}]
     except FileNotFoundError:
         return []
     changes: list[Change] = []

@@ -7,7 +7,6 @@ The kernel's scripts run as tools/testing/selftests/net/packetdrill runs them: u
 that a script does not exclude, with the arguments of their runner, ksft_runner.sh.
 """
 
-import json
 import re
 import shlex
 import shutil
@@ -28,6 +27,7 @@ from testbed.packetdrill.scripts import SUFFIX, Script, ScriptFailure, called, f
 from testbed.virtual.run import run_in_guest
 from topologies import untrusted
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 
 JOB = "testbed.guest.packetdrill"
 VIRTUAL_SECONDS = 1200.0
@@ -191,7 +191,7 @@ def _rows(out: Path, cases: list[_Numbered]) -> list[dict[str, Any]]:
     rows = []
     for line, (_, case) in zip(lines, cases, strict=False):
         try:
-            row = json.loads(line)
+            row = json_value(line)
         except (ValueError, RecursionError):
             break
         is_whole = isinstance(row, dict) and row.get("name") == case.name

@@ -10,7 +10,6 @@ crates by cargo.
 
 import datetime
 import shutil
-import tomllib
 from pathlib import Path
 
 from testbed import VERSION
@@ -39,6 +38,7 @@ from testbed.release.archive import called, make_archive, make_oci, make_tree
 from testbed.release.wheels import make_wheels, notices_recipe
 from testbed.virtual.run import compiled_entry
 from topologies.errors import TcplabError
+from topologies.notation import toml_file
 from topologies.untrusted import digest_of
 
 SUMS = "SHA256SUMS"
@@ -104,7 +104,7 @@ _OPTIONS = (
 
 def requirements() -> dict[str, list[str]]:
     """Return the Python packages of each lock: first `test`, whose versions the others take."""
-    content = tomllib.loads((CODE / "pyproject.toml").read_text())
+    content = toml_file(CODE / "pyproject.toml")
     used, extras = content["project"]["dependencies"], content["project"]["optional-dependencies"]
     building = [*content["build-system"]["requires"], *extras["release"]]
     every = [*used, *building, *(wanted for extra in extras.values() for wanted in extra)]

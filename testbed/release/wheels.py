@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from testbed.lab import tools as tools_recipe
 from testbed.lab.kernel import DEFAULT, kernel_version
 from testbed.release.archive import LOCK, PIP, called, python_module
 from topologies.errors import TcplabError
+from topologies.notation import toml_file
 
 COPYRIGHT, GPL = "COPYRIGHT", "GPL-2"
 LOCKS = {
@@ -117,7 +117,7 @@ def _components() -> Iterator[dict[str, Any]]:
         purl = f"pkg:deb/debian/{quote(package.name, safe='')}@{version}?arch=amd64"
         yield _part("library", package.name, package.version, purl, package.sha256)
     yield from _python()
-    for crate in tomllib.loads((CORE / "Cargo.lock").read_text())["package"]:
+    for crate in toml_file(CORE / "Cargo.lock")["package"]:
         if checksum := crate.get("checksum"):
             purl = f"pkg:cargo/{crate['name']}@{crate['version']}"
             yield _part("library", crate["name"], crate["version"], purl, checksum)

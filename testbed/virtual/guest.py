@@ -46,6 +46,7 @@ from testbed.virtual.sandbox import (
     own_folders,
 )
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab
@@ -101,8 +102,8 @@ class GuestLine:
             raise TcplabError("The guest sent a message that is too long.", "It was ended.")
         content = self._exactly(length, deadline, look)
         try:
-            return json.loads(content)
-        except (ValueError, RecursionError) as error:
+            return json_value(content)
+        except ValueError as error:
             raise TcplabError("The guest sent what is no message.", "It was ended.") from error
 
     def _exactly(self, count: int, deadline: float, look: Callable[[], None]) -> bytes:

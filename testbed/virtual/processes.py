@@ -10,7 +10,6 @@ ended, the folder is checked once before it is read: strange entries are removed
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import stat
@@ -24,6 +23,7 @@ from testbed.host.processes import ProcessUsage, command_line, is_ready, with_de
 from testbed.host.supervise import Limits
 from testbed.virtual.sandbox import KERNEL_FILES, own_folders
 from topologies.errors import TcplabError
+from topologies.notation import json_value
 from topologies.untrusted import entries, remove
 
 _DYING = 60.0  # seconds that killed processes may take to be gone, on a busy machine too
@@ -84,7 +84,7 @@ class GuestProcesses:
         except BlockingIOError:
             return
         if self._text:
-            self.pid = int(json.loads(self._text)["child-pid"])
+            self.pid = int(json_value(self._text)["child-pid"])
             with suppress(ProcessLookupError):  # the guest may have ended already
                 self._first = os.pidfd_open(self.pid)
                 self._open.add(self._first)

@@ -166,6 +166,17 @@ def test_what_is_no_archive_is_refused(
         commands.import_(recipes, tmp_path / "lab.tar", report)
 
 
+def test_a_pipe_is_refused_at_once(
+    recipes: list[cache.Recipe], tmp_path: Path, report: Any
+) -> None:
+    """Nobody writes to it, so it would be waited for without a word."""
+    os.mkfifo(tmp_path / "lab.tar")
+    (tmp_path / "link.tar").symlink_to("lab.tar")
+    for name in ("lab.tar", "link.tar"):
+        with pytest.raises(TcplabError, match="is not taken: it is no regular file"):
+            commands.import_(recipes, tmp_path / name, report)
+
+
 def test_a_cut_archive_is_refused(recipes: list[cache.Recipe], exported: Path, report: Any) -> None:
     os.truncate(exported, 2000)
     with pytest.raises(TcplabError, match="is not taken"):

@@ -25,6 +25,19 @@ def test_guests_get_processors_of_their_own_while_there_are_any(
         assert again == 9002
 
 
+def test_a_claim_is_a_file_that_no_other_user_can_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Abstract sockets, which every user can make, would not keep names."""
+    monkeypatch.setattr(processes, "_least_busy_first", lambda: [9003])
+    bound = [line.split()[-1] for line in Path("/proc/net/unix").read_text().splitlines()]
+    with claimed_processor():
+        claims = [file for base in scratch._bases() for file in base.glob("processor-9003")]
+        (claim,) = (file for file in claims if scratch.is_held(file))
+        assert claim.parent.stat().st_mode & 0o777 == 0o700
+        after = [line.split()[-1] for line in Path("/proc/net/unix").read_text().splitlines()]
+        assert not [name for name in {*after} - {*bound} if name.startswith("@tcplab")]
+    assert not scratch.is_held(claim)
+
+
 def test_a_claimed_processor_is_an_allowed_one() -> None:
     with claimed_processor() as number:
         assert number in os.sched_getaffinity(0)

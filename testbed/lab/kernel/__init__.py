@@ -5,7 +5,6 @@ from, the patches, and what the kernel lacks. Patches with a path are sought fro
 in it and then in patches/.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any
 
 from topologies.disciplines import disciplines
 from topologies.errors import UsageError
+from topologies.notation import toml_table
 
 HERE = Path(__file__).parent
 VERSIONS, PATCHES = HERE / "versions", HERE / "patches"
@@ -122,7 +122,7 @@ def kernel_version(series: str = DEFAULT) -> KernelVersion:
     text = (VERSIONS / series / "kernel.toml").read_text()
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
-        for name, value in tomllib.loads(text).items()
+        for name, value in toml_table(text).items()
     }
     younger = {
         each.name: f"it came with Linux {each.since}."

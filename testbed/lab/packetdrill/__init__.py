@@ -9,7 +9,6 @@ The program packetdrill: where its source comes from, and how it is built for th
 import hashlib
 import os
 import shutil
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from testbed.builds.cache import Facts, Recipe
 from testbed.host.processes import output_of
 from testbed.lab.tools import sealed
 from topologies.errors import CommandError, TcplabError
+from topologies.notation import toml_file
 from topologies.untrusted import digest_of
 
 HERE = Path(__file__).parent
@@ -59,7 +59,7 @@ class PinnedCommit:
 
 def pinned_commit() -> PinnedCommit:
     """Read source.toml."""
-    return PinnedCommit(**tomllib.loads((HERE / "source.toml").read_text()))
+    return PinnedCommit(**toml_file(HERE / "source.toml"))
 
 
 def packetdrill_recipe() -> Recipe:

@@ -1,0 +1,61 @@
+"""JSON and TOML as values: all text in either is parsed here.
+
+Python's parsers raise more than their errors of syntax: RecursionError for deep nesting, and
+ValueError for a whole number of more digits than Python takes (sys.set_int_max_str_digits).
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from topologies import untrusted
+
+_DEEP = "it is nested too deeply"
+_DIGITS = "a whole number in it has more than 4,300 digits"
+
+
+def json_value(text: str | bytes) -> Any:
+    """Return the value of a JSON text. A number with too many digits for Python is infinite.
+
+    Raises ValueError for text that is no JSON.
+    """
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except RecursionError:
+        raise ValueError(_DEEP) from None
+    except ValueError:
+        return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> float:
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
+def toml_table(text: str) -> dict[str, Any]:
+    """Return the table of a TOML text. Raises ValueError for text that is no TOML."""
+    import tomllib  # late: no guest needs it
+
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(_DEEP) from None
+    except ValueError as error:
+        if isinstance(error, tomllib.TOMLDecodeError) or "digits" not in str(error):
+            raise
+        raise ValueError(_DIGITS) from None
+
+
+def toml_file(file: Path) -> dict[str, Any]:
+    """Return the table of a TOML file in UTF-8. Raises OSError, ValueError."""
+    try:
+        with untrusted.named(file) as opened:
+            return toml_table(opened.read().decode("utf-8-sig"))
+    except untrusted.StrangeFile as error:
+        raise ValueError(error.reason) from None
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
