@@ -132,7 +132,11 @@ def _show(
     options: AnalyzeOptions,
     console: Console,
 ) -> None:
-    if options.responses:
+    if options.why:
+        from analysis.analyze import terminal
+
+        terminal.show_why(capture, console)
+    elif options.responses:
         from analysis.analyze import terminal
 
         console.print(Text(str(path), style="bold"), soft_wrap=True)

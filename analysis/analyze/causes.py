@@ -35,6 +35,8 @@ class Cause(StrEnum):
     DELAYED_ACK = "delayed ACKs"
     SERVER = "server"
     CLIENT = "client"
+    IDLE = "idle"
+    PATH = "long path"
     PAUSES = "sender pauses"
     UNKNOWN = "cannot tell"
 
@@ -107,15 +109,30 @@ BURST = 5
 FREQUENT = 5
 """Loss events from which on they are no single outage."""
 DISTURBING = 0.6
-"""A sender that queues does so within this part of its longest queue before a loss."""
+"""A sender that queues does so within this part of its longest queue before a loss.
+
+A full queue loses at its longest, random losses anywhere: the matrix of tests/tools/slow_causes.py
+has no cause wrong at the sender with it."""
 SLOW = 0.4
-"""A window that its reader empties carries more than this part of its size in a round trip."""
+"""A window that its reader empties carries more than this part of its size in a round trip.
+
+Linux announces about half of its buffer (tcp_adv_win_scale 1); the matrix separates both here."""
 FIRST_WINDOW = 10
 """Segments that a sender may send without an ACK (RFC 6928)."""
 FREE = 4
 """Segments, more than which a reader that is slow leaves no room for."""
 STANDING = 10**6
 """ns; a queue without losses that is shorter half of the time fills only at times."""
+SMALL = 536
+"""Payload that any path carries (RFC 9293, section 3.7.1): bulk data come in larger segments."""
+SPARSE = 10**9
+"""ns between messages; programs that keep a connection alive do so once a second at most (the
+least of Linux's TCP_KEEPIDLE; BGP's hold time is 3 s or more, RFC 4271, section 4.2)."""
+STEADY_TURNS = 3
+LONG_TRIP = 200 * 10**6
+"""ns: once around the earth, 40,000 km, by light in glass (200,000 km/s), is no longer."""
+UNASKED = frozenset({179, 639, 646, 1883, 5222, 5269, 6667, 8883})
+"""Ports of protocols in which both ends speak unasked: BGP, MSDP, LDP, MQTT, XMPP, IRC."""
 _TRIPS = {"a2b": ("outer", "inner"), "b2a": ("inner", "outer")}
 """Round trips of the handshake from the middle to the receiver and to the sender."""
 
@@ -125,13 +142,16 @@ class Features:
     """Quantities of a connection that rules compare, of the direction with more payload.
 
     Times are in ns, sizes in bytes. `trip` is the shortest round trip that is known, 0 if none is;
-    `server` is the time that the sender of the data took for its answers, `client` that of the
-    other end; `waits` is the time of waits for timers, `ack_waits` what ACKs from behind a capture
-    in the middle take of it at most; `idle` is that without data within `data_time`.
-    `repaired` are losses whose repair was seen as it arrived, `repairs` retransmissions that are
-    not known to be needless. The window is the other end's. `silences` are, for each way, repeats
-    without an answer and for how long. `policing` is 1 or more if a token bucket explains the
-    losses, None if the segments cannot be read.
+    `server` is the time that the called end took for its answers, `client` that of the end that
+    opened the connection before its next requests; `answers` are the turns of both, `client_p50`
+    is the median of the client's times. With `is_mutual` both ends speak unasked; `message` is the
+    mean payload of a segment, `message_time` the mean time from one to the next. `waits` is the
+    time of waits for timers, `ack_waits` what ACKs from behind a capture in the middle take of it
+    at most; `idle` is that without data within `data_time`. `repaired` are losses whose repair was
+    seen as it arrived, `repairs` retransmissions that are not known to be needless. The window is
+    the other end's. `silences` are, for each way, repeats without an answer and for how long.
+    `policing` is 1 or more if a token bucket explains the losses, None if the segments cannot be
+    read.
     """
 
     place: Place = "sender"
@@ -150,6 +170,10 @@ class Features:
     server: int = 0
     client: int = 0
     answers: tuple[int, int] = (0, 0)
+    client_p50: int = 0
+    is_mutual: bool = False
+    message: int = 1460
+    message_time: int = 0
     idle: int = 0
     data_time: int = 0
     delayed: tuple[int, int] = (0, 0)
@@ -180,6 +204,7 @@ class Features:
     timer_repeats: int = 0
     full_segment: int = 1460
     reports_gaps: bool = False
+    smaller_arrived: bool = False
     reported_mtu: int = 0
     silences: tuple[tuple[int, int], ...] = ()
     policing: Callable[[], float | None] = lambda: None
@@ -211,6 +236,28 @@ class Features:
         """Busy time, and time in which an end had to answer or the sender paused."""
         busy = self.busy_time - self.unproved
         return max(busy + self.server + self.client + self.pauses, 1)
+
+    @property
+    def is_sparse(self) -> bool:
+        """True for small messages with long times between them, as keep-alives of programs."""
+        return self.message < SMALL and self.message_time >= SPARSE
+
+    @property
+    def unasked(self) -> int:
+        """Time in which no answer was due: before requests, and between unasked messages."""
+        mutual = self.server if self.is_mutual and self.is_sparse else 0
+        return self.client + mutual + (self.pauses if self.is_sparse else 0)
+
+    @property
+    def is_steady(self) -> bool:
+        """True if the client takes about as long for each of several turns."""
+        turns = self.answers[1]
+        return turns >= STEADY_TURNS and 2 * self.client_p50 * turns >= self.client
+
+    @property
+    def path(self) -> int:
+        """Time of the round trips that the handshake and each answer took at least."""
+        return self.trip * (1 + self.answers[0])
 
     @property
     def timeouts(self) -> int:
@@ -310,7 +357,9 @@ def features(facts: ConnectionFacts) -> Features:
     delayed = max(facts.directions, key=lambda way: int(way["delayed_ack_time"]))
     reported = max(int(main.back("ece_packets")), int(main.back("marks_reported")))
     sent_windows = int(main.back("max_win_adv")) * int(main.back("total_packets"))
-    own_turns, other_turns = (int(way["answers"]) - int(way["keepalives"]) for way in (main, other))
+    server, client = facts.server, facts.directions[facts.server is main]
+    turns = tuple(int(way["answers"]) - int(way["keepalives"]) for way in (server, client))
+    packets = int(main["actual_data_pkts"]) + int(other["actual_data_pkts"])
     is_opened = row["syns_a2b"] and not row["actual_data_pkts_a2b"]
     return Features(
         place=main.place,
@@ -326,9 +375,13 @@ def features(facts: ConnectionFacts) -> Features:
         is_unscaled=_is_unscaled(facts),
         is_reset=_is_reset(facts),
         busy_time=busy,
-        server=int(main["answer_time"]),
-        client=int(other["answer_time"]),
-        answers=(own_turns, other_turns),
+        server=int(server["answer_time"]),
+        client=int(client["answer_time"]),
+        answers=(turns[0], turns[1]),
+        client_p50=int(client["answer_p50"] or 0),
+        is_mutual=_is_mutual(facts),
+        message=facts.carried // max(packets, 1),
+        message_time=facts.duration // max(packets, 1),
         idle=int(main["limited_application"]) - int(main["delayed_ack_time"]),
         data_time=round(1e9 * float(main["data_xmit_time"])),
         delayed=(int(delayed["delayed_ack_time"]), int(delayed["delayed_ack_waits"])),
@@ -359,10 +412,24 @@ def features(facts: ConnectionFacts) -> Features:
         timer_repeats=int(main["retransmissions_rto"]),
         full_segment=int(main["mss"]),
         reports_gaps=bool(main.back("sacks_sent")),
+        smaller_arrived=bool(main["bytes_acknowledged"] or main.back("sacks_sent")),
         reported_mtu=next((error["mtu"] for error in facts.errors if error["mtu"]), 0),
-        silences=tuple((repeats(way), int(way.back("silence") or 0)) for way in facts.directions),
+        silences=tuple((repeats(way), silence(facts, way)) for way in facts.directions),
         policing=lambda: facts.policing,
     )
+
+
+def _is_mutual(facts: ConnectionFacts) -> bool:
+    """True if neither end asks the other: by its port, or as both send messages of one size."""
+    sizes = [int(way["avg_segm_size"]) for way in facts.directions]
+    ports = {int(facts.row["port_a"]), int(facts.row["port_b"])}
+    return bool(UNASKED & ports) or max(sizes) < 2 * min(sizes)
+
+
+def silence(facts: ConnectionFacts, way: DirectionFacts) -> int:
+    """Return how long the other end had been silent at the end, in ns."""
+    heard = way.back("silence")
+    return facts.duration if heard is None else int(heard)
 
 
 def _ack_waits(facts: ConnectionFacts, rest: int) -> int:

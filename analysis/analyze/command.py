@@ -14,7 +14,17 @@ from analysis.flows.reader import TUNNELS
 from topologies.errors import TcplabError, UsageError
 
 _GROUPS = {
-    "Output": ("out", "write", "as_json", "events", "responses", "columns", "compatible", "dedup"),
+    "Output": (
+        "out",
+        "write",
+        "as_json",
+        "events",
+        "responses",
+        "why",
+        "columns",
+        "compatible",
+        "dedup",
+    ),
     "Choice of packets and connections": ("since", "until", "connection", "host", "port", "where"),
     "Table of many connections": ("sort",),
     "Two captures": ("compare", "match", "align", "mss"),
@@ -60,6 +70,11 @@ class _Grouped(click.Command):
     "--responses",
     is_flag=True,
     help="Show response times of HTTP, TLS, DNS and other requests instead of the tables.",
+)
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Show each verdict's features, and the rules that were considered, instead of the tables.",
 )
 @click.option(
     "--from",

@@ -181,6 +181,8 @@ def _ways(among: int, chosen: int) -> float:
     return lgamma(among + 1) - lgamma(chosen + 1) - lgamma(among - chosen + 1)
 
 
+EPHEMERAL = 32768
+"""First port of clients on Linux (net.ipv4.ip_local_port_range); elsewhere 49152 (RFC 6335)."""
 Row = Mapping[str, Any]
 Place = Literal["sender", "receiver", "middle", "unknown"]
 
@@ -274,6 +276,32 @@ class ConnectionFacts:
         """Evidence for a policer, proved from 1 on; None if the segments cannot be read."""
         found = self.segments(self.number, self.directions[0].ending == "a2b")
         return None if found is None else evidence(found)
+
+    @cached_property
+    def client(self) -> DirectionFacts | None:
+        """The direction of the end that opened it, by SYNs or ports; None if unknown."""
+        a, b = sorted(self.directions, key=lambda way: way.ending)
+        asks = [
+            way["syns"] > way["syn_acks"] or other["syn_acks"] for way, other in ((a, b), (b, a))
+        ]
+        if asks[0] != asks[1]:
+            return a if asks[0] else b
+        ports = int(self.row["port_a"]), int(self.row["port_b"])
+        if min(ports) < EPHEMERAL <= max(ports):
+            return a if ports[0] >= EPHEMERAL else b
+        return None
+
+    @property
+    def server(self) -> DirectionFacts:
+        """The direction of the called end; of unknown roles the one with more payload."""
+        main, other = self.directions
+        return other if self.client is main else main
+
+    def role(self, way: DirectionFacts) -> str:
+        """Return the role of the end that sent `way`, for a sentence."""
+        if self.client is None:
+            return "other end" if way is self.directions[1] else "sender of the data"
+        return "client" if way is self.client else "server"
 
     @property
     def duration(self) -> int:

@@ -1,7 +1,8 @@
 """Files of `analyze --out FOLDER`: tables, graphs and pictures.
 
 Of directions.csv and connections.ndjson the names need no quoting: they have letters, digits and
-underscores, and differ also where case is ignored. connections.csv has tcptrace's names.
+underscores, and differ also where case is ignored. pandas would read numbers in columns named
+*_time as dates, so these end in _ns. connections.csv has tcptrace's names.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from analysis.table import ColumnTable
 
 
-SCHEMA = 1
+SCHEMA = 2
 """Grows when a name or a meaning changes; new columns leave it as it is."""
-_MOMENTS = {"first_packet", "last_packet"}
+_MOMENTS = {"first_packet", "last_packet", "time"}
 _ENDS = {"host_a", "host_b", "port_a", "port_b"}
 _TWICE = {"conn_#", "connection"}
 
@@ -40,13 +41,17 @@ _TWICE = {"conn_#", "connection"}
 @cache
 def names() -> Mapping[str, str]:
     """Return the plain name of each column; tcptrace's of an equal name are marked."""
-    found = {column.name: column.name for column in OURS}
+    found = {column.name: _undated(column) for column in OURS}
     taken = {name.lower() for name in found}
     for column in TCPTRACE:
         plain = re.sub(r"\W+", "_", column.name.replace("#", "number")).strip("_")
         found[column.name] = f"tcptrace_{plain}" if plain.lower() in taken else plain
         taken.add(found[column.name].lower())
     return found
+
+
+def _undated(column: Column) -> str:
+    return column.name + "_ns" * (column.name.endswith("_time") and not column.directed)
 
 
 def connections(capture: ListedCapture) -> Iterator[str]:
@@ -260,8 +265,13 @@ def _with_words(packets: ColumnTable) -> ColumnTable:
 
 
 def _parquet(table: ColumnTable) -> bytes:
+    """Write the table; moments have Parquet's logical type of a time in UTC."""
+    import polars as pl
+
+    moments = [name for name in table.columns if name in _MOMENTS]
+    frame = table.to_polars().with_columns(pl.col(moments).cast(pl.Datetime("ns", "UTC")))
     with io.BytesIO() as buffer:
-        table.to_polars().write_parquet(buffer)
+        frame.write_parquet(buffer)
         return buffer.getvalue()
 
 

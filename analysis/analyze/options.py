@@ -210,6 +210,7 @@ class AnalyzeOptions:
     as_json: bool
     events: bool
     responses: bool
+    why: bool
     since: str | None
     until: str | None
     compatible: bool

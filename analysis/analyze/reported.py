@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from analysis import fmt
 from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 from analysis.analyze.listed import ListedCapture
+from analysis.analyze.verdict import UNANSWERED
 from analysis.flows import FileFacts
 from analysis.flows.reader import IcmpError, Reading
 
@@ -230,6 +231,7 @@ _OF_BOTH_WAYS = (
     "zwnd_probe_bytes",
     "missed_data",
     "mirrored",
+    "unanswered_repeats",
 )
 _COLUMNS = ("connection", *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in ("a2b", "b2a")))
 
@@ -239,9 +241,10 @@ def _both(row: Values, name: str) -> tuple[int, int]:
 
 
 def _one_way(row: Values) -> bool:
-    """Only one direction has packets; an unanswered SYN is no sign of that."""
+    """Only one direction has packets; SYNs and data without an answer are no sign of that."""
     packets, syns = _both(row, "total_packets"), _both(row, "syns")
-    return 0 in packets and sum(packets) > sum(syns)
+    is_silent = max(_both(row, "unanswered_repeats")) >= UNANSWERED
+    return 0 in packets and sum(packets) > sum(syns) and not is_silent
 
 
 def _unscaled(row: Values) -> bool:

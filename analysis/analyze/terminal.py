@@ -23,7 +23,7 @@ from analysis.analyze.reported import (
     sentences,
     subflows,
 )
-from analysis.analyze.verdict import verdict
+from analysis.analyze.verdict import verdict, why
 from analysis.flows.columns import EXCHANGES, ICMP_ERRORS, INTERVALS, KINDS, OURS, PACKETS, TCPTRACE
 
 FEW = 3
@@ -41,6 +41,15 @@ _LEFT_OUT = {
     "TCP header cut off": "with the TCP header cut off",
 }
 """The words for packets that are not read; the other reasons are their own words."""
+
+
+def show_why(capture: ListedCapture, console: Console) -> None:
+    """Print the features and rules behind each connection's verdict."""
+    console.print(Text(capture.file.path, style="bold"), soft_wrap=True)
+    for facts in capture.facts():
+        console.print(Text(f"\nConnection {facts.number}: {verdict(facts).reason}", style="bold"))
+        for line in why(facts):
+            console.print(Text(f"  {line}"), soft_wrap=True)
 
 
 def show(

@@ -7,11 +7,12 @@ round trip of the handshake (core/src/sender_view.rs).
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
 
 from analysis import fmt
 from analysis.analyze.causes import (
+    LONG_TRIP,
     TABLE,
     Cause,
     Features,
@@ -19,6 +20,7 @@ from analysis.analyze.causes import (
     features,
     repeats,
     resetting,
+    silence,
 )
 from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 
@@ -27,9 +29,13 @@ MOST = 0.35
 SHORT = 0.25
 """The share that is enough for slow start, whose gaps between rounds are no limit's."""
 BLOATED = 100 * 10**6
-"""ns that a queue adds half of the time, from which on it is too long."""
+"""ns that a queue adds half of the time, from which on it is too long: CoDel's interval, within
+which a queue that is to absorb bursts empties (RFC 8289, section 4.3)."""
 POLICED = 1.75
-"""Lost packets for each event: random losses come alone."""
+"""Lost packets for each event: random losses come alone.
+
+At a loss rate p an event of a window of n segments has n p / (1 - (1 - p)^n) losses: 1.7 for 30
+segments and 4 %."""
 TIMER = 200 * 10**6
 """ns; senders take no shorter retransmission timer (TCP_RTO_MIN of Linux)."""
 OUTAGES = 3
@@ -57,6 +63,7 @@ class CauseRule:
     works `anywhere` needs no handshake: rounds, round trips and windows do.
     """
 
+    name: str
     cause: Cause
     when: Callable[[Features], bool]
     share: Callable[[Features], float | None]
@@ -92,11 +99,26 @@ def decide(f: Features) -> CauseRule:
     return _RESET if f.is_reset and best.cause in _FAULTLESS else best
 
 
+def why(facts: ConnectionFacts) -> Iterator[str]:
+    """Yield the features of a connection, then each rule with its share and whether it fits."""
+    f = features(facts)
+    chosen = decide(f)
+    for each in fields(f):
+        value = getattr(f, each.name)
+        yield f"{each.name} = {value() if callable(value) else value}"
+    for rule in (*OPENING, *RULES, _RESET, _BRIEF, _UNKNOWN):
+        fits = rule.when(f) and (rule.anywhere or f.place != "unknown" or rule not in RULES)
+        share = rule.share(f) if fits else None
+        mark = "decides" if rule is chosen else "fits" if fits else "does not fit"
+        yield f"{rule.name} ({rule.cause}): {mark}" + (f", {share:.0%}" if share else "")
+
+
 def _packets(name: str, f: Features, facts: ConnectionFacts) -> tuple[int, int]:
     """Return the first and last packet of a limit or of other evidence."""
     main = facts.directions[0]
     if name in ("server", "client"):
-        return (int(facts.directions[name == "client"]["answer_slowest"]),) * 2
+        way = facts.server if name == "server" else _client(facts)
+        return (int(way["answer_slowest"]),) * 2
     if name == "silent":
         return (int(_silent(f, facts)["loss_last"]),) * 2
     if name == "timeouts":
@@ -191,7 +213,9 @@ def _read_time(f: Features) -> int:
 def _is_black_hole(f: Features) -> bool:
     most = (2 if f.reported_mtu else 1) * f.full_segment
     is_late = f.is_far and f.reports_gaps and f.duration > SILENCE
-    return f.acknowledged < min(f.carried, most) and (_repeats_full(f) or is_late)
+    has_proof = f.smaller_arrived or f.reported_mtu
+    is_stuck = f.acknowledged < min(f.carried, most) and has_proof
+    return bool(is_stuck and (_repeats_full(f) or is_late))
 
 
 def _repeats_full(f: Features) -> bool:
@@ -207,6 +231,13 @@ def _silent_way(f: Features) -> int | None:
 def _answers(f: Features, time: int, turns: int) -> bool:
     """Return whether an end took long; a keep-alive's byte answers no data."""
     return time >= max(MOST * f.time, f.trip) and turns > 0
+
+
+def _is_idle(f: Features) -> bool:
+    """Return whether no answer was due for most of the time, but for a client's steady turns."""
+    is_mutual = f.is_mutual and f.is_sparse
+    is_most = f.unasked >= max(MOST * f.time, f.trip, 1)
+    return is_most and (is_mutual or (f.unasked > f.server and not f.is_steady))
 
 
 def _marks(f: Features) -> bool:
@@ -233,8 +264,8 @@ def _silent(f: Features, facts: ConnectionFacts) -> DirectionFacts:
 
 def _silence(f: Features, facts: ConnectionFacts) -> str:
     way = _silent(f, facts)
-    times, silence = fmt.counted(repeats(way), "repeat"), fmt.seconds(int(way.back("silence")))
-    return f"{way.target} answered none of {times} in {silence}"
+    times = fmt.counted(repeats(way), "repeat")
+    return f"{way.target} answered none of {times} in {fmt.seconds(silence(facts, way))}"
 
 
 def _broken_off(f: Features, facts: ConnectionFacts) -> str:
@@ -266,7 +297,11 @@ def _delayed(facts: ConnectionFacts) -> DirectionFacts:
     return max(facts.directions, key=lambda way: int(way["delayed_ack_time"]))
 
 
-def _turns(way: DirectionFacts, time: int) -> str:
+def _client(facts: ConnectionFacts) -> DirectionFacts:
+    return facts.directions[facts.server is facts.directions[0]]
+
+
+def _turns(facts: ConnectionFacts, way: DirectionFacts, time: int) -> str:
     number, median, slow = (int(way[name]) for name in ("answers", "answer_p50", "answer_p95"))
     each, slowest = fmt.seconds(median), fmt.seconds(slow)
     took = f"{each} (95 %: {slowest}) for each of {number:,} turns"
@@ -274,7 +309,26 @@ def _turns(way: DirectionFacts, time: int) -> str:
         took = f"{each} for its only turn"
     elif 2 * median * number < time:
         took = f"{fmt.seconds(time)} for {number:,} turns, most for a few (95 %: {slowest})"
-    return f"({way.source}) took {took}"
+    return f"the {facts.role(way)} ({way.source}) took {took}"
+
+
+def _idle(f: Features, facts: ConnectionFacts) -> str:
+    way = _client(facts)
+    if f.is_mutual and f.is_sparse:
+        rest = f"messages of {f.message} B, one in {fmt.seconds(f.message_time)}"
+    elif f.client:
+        rest = f"the {facts.role(way)} ({way.source}) asked again after {_longest(way)}"
+    else:
+        rest = (
+            f"{facts.directions[0].source} wrote {f.message} B each {fmt.seconds(f.message_time)}"
+        )
+    return (
+        f"{fmt.seconds(f.unasked)} of {fmt.seconds(f.duration)} in which no answer was due; {rest}"
+    )
+
+
+def _longest(way: DirectionFacts) -> str:
+    return fmt.seconds(int(way["answer_p99"]))
 
 
 def _unknown(f: Features, facts: ConnectionFacts) -> str:
@@ -318,8 +372,10 @@ WORDS: Mapping[str, Callable[[Features, ConnectionFacts], str]] = {
     "size": lambda f, _: fmt.size(f.carried),
     "waits": lambda f, _: f"{f.delayed[1]:,} times",
     "wait": lambda f, _: fmt.milliseconds(f.delayed[0] // f.delayed[1]),
-    "server": lambda f, facts: _turns(facts.directions[0], f.server),
-    "client": lambda f, facts: _turns(facts.directions[1], f.client),
+    "server": lambda f, facts: _turns(facts, facts.server, f.server),
+    "client": lambda f, facts: _turns(facts, _client(facts), f.client),
+    "idle": _idle,
+    "trips": lambda f, _: fmt.counted(1 + f.answers[0], "round trip"),
 }
 """Texts of a connection by their names in the rules."""
 
@@ -375,15 +431,24 @@ _CONDITIONS: Mapping[str, _Condition] = {
         lambda f: min(f.delayed[0] / f.time, 1.0),
     ),
     "server": (
-        lambda f: f.server >= f.client and _answers(f, f.server, f.answers[0]),
+        lambda f: f.server >= f.client and _answers(f, f.server, f.answers[0]) and not _is_idle(f),
         lambda f: f.server / f.time,
     ),
     "client": (
-        lambda f: f.client > f.server and _answers(f, f.client, f.answers[1]),
+        lambda f: f.client > f.server and _answers(f, f.client, f.answers[1]) and not _is_idle(f),
         lambda f: f.client / f.time,
     ),
+    "idle": (lambda f: _is_idle(f), lambda f: min(f.unasked / f.time, 1.0)),
+    "path": (
+        lambda f: f.trip >= LONG_TRIP and f.path >= MOST * f.duration and f.answers[0] > 0,
+        lambda f: min(f.path / max(f.duration, 1), 1.0),
+    ),
     "pauses": (
-        lambda f: f.pauses >= max(MOST * f.time, 2 * f.trip) and f.delayed_own <= f.pauses,
+        lambda f: (
+            f.pauses >= max(MOST * f.time, 2 * f.trip)
+            and f.delayed_own <= f.pauses
+            and not f.is_sparse
+        ),
         lambda f: f.pauses / f.time,
     ),
     "reset": (lambda f: f.is_reset, _no_share),
@@ -396,7 +461,13 @@ _CONDITIONS: Mapping[str, _Condition] = {
 def _rules(stage: str) -> tuple[CauseRule, ...]:
     return tuple(
         CauseRule(
-            *(Cause[row["cause"]], *_CONDITIONS[row["rule"]], row["sentence"], row["share_of"]),
+            *(
+                row["rule"],
+                Cause[row["cause"]],
+                *_CONDITIONS[row["rule"]],
+                row["sentence"],
+                row["share_of"],
+            ),
             *(row["packets"], row["confidence"], bool(row["anywhere"])),
         )
         for row in TABLE

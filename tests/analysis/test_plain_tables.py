@@ -38,6 +38,10 @@ def test_both_tables_have_what_was_read(tmp_path: Path) -> None:
     assert [line["unique_bytes_sent_b2a"] for line in lines] == [0, 3000]
     assert [line["rtt_p50_a2b"] for line in lines] == read["rtt_p50_a2b"].to_list()
     assert {line["schema"] for line in lines} == {SCHEMA}
+    # pandas takes numbers in columns of these names for dates (pandas.read_json, convert_dates).
+    dates = ("_at", "_time"), ("timestamp", "date", "modified")
+    assert not [n for n in lines[0] if n.endswith(dates[0]) or n.startswith(dates[1])]
+    assert lines[1]["connect_time_ns"] == 40_000_000
     assert lines[1]["first_packet"] == "2023-11-14T22:13:21.000000000Z"
     assert [row["direction"] for row in rows] == ["a2b", "b2a"] * 2
     assert [row["unique_bytes_sent"] for row in rows] == ["3000", "0", "0", "3000"]

@@ -111,7 +111,9 @@ def test_the_page_has_the_verdict_as_its_headline(tmp_path: Path) -> None:
 
 
 def test_each_fault_has_a_remedy() -> None:
-    assert set(Cause) - set(REMEDIES) == {Cause.BRIEF, Cause.LINK, Cause.UNKNOWN}
+    assert set(Cause) - set(REMEDIES) == {
+        *(Cause.BRIEF, Cause.LINK, Cause.UNKNOWN, Cause.CLIENT, Cause.IDLE)
+    }
 
 
 def rounds(flow: MadeFlow, begin: float, number: int = 20) -> float:
@@ -221,7 +223,7 @@ def test_full_segments_before_pauses_are_no_time_outs_without_a_loss(look: Look)
         for place in range(7):
             flow.a.send(1.0 + turn + TRIP + place * 1e-3, 1460)
             flow.b.ack(1.0 + turn + TRIP + place * 1e-3)
-    assert judged(look, flow).cause == Cause.CLIENT
+    assert judged(look, flow).cause == Cause.SERVER
 
 
 def test_a_single_round_trip_is_no_pause(look: Look) -> None:
@@ -386,3 +388,61 @@ def test_losses_without_sack_tell_of_a_queue_or_say_that_they_cannot(
     found = judged(look, flow)
     assert found.cause == cause
     assert ("without SACK" in found.because) == (cause == Cause.UNKNOWN)
+
+
+def exchanges(trip: float, wait: float, think: float, turns: int, port: int = 80) -> MadeFlow:
+    """Requests of 300 B, each `wait` s after an answer of 1,200 B, which takes `think` s."""
+    flow = MadeCapture().flow(ports=(40000, port)).open(rtt=trip)
+    at = trip + 0.001
+    for turn in range(turns):
+        at += wait if turn else 0
+        flow.a.send(at, 300)
+        at += trip + think
+        flow.b.send(at, 1200)
+        flow.a.ack(at + 1e-4)
+    return flow
+
+
+@pytest.mark.parametrize(
+    ("flow", "cause", "said"),
+    [
+        (exchanges(0.01, 29.9, 0.005, 2), Cause.IDLE, "the client (10.0.0.1:40000) asked again"),
+        (exchanges(0.01, 0.8, 0.005, 12), Cause.CLIENT, "it waits for requests: the client"),
+        (exchanges(0.01, 0.0, 0.8, 12), Cause.SERVER, "the server (10.0.0.2:80) took"),
+        (exchanges(0.9, 0.0, 0.05, 1), Cause.PATH, "2 round trips of 900 ms"),
+    ],
+)
+def test_idle_time_a_client_a_server_and_a_path_are_told_apart(
+    look: Look, flow: MadeFlow, cause: Cause, said: str
+) -> None:
+    found = judged(look, flow)
+    assert found.cause == cause and said in found.sentence
+    assert found.sentence.startswith("Slow because") == (cause in (Cause.SERVER, Cause.PATH))
+
+
+@pytest.mark.parametrize("port", [179, 9999])
+def test_keep_alives_of_programs_are_idle(look: Look, port: int) -> None:
+    flow = MadeCapture().flow(ports=(40000, port)).open(rtt=0.01)
+    for turn in range(6):
+        flow.a.send(1 + 30 * turn, 19)
+        flow.b.ack(1.2 + 30 * turn)
+        flow.b.send(18 + 30 * turn, 19)
+        flow.a.ack(18.2 + 30 * turn)
+    assert judged(look, flow).cause == Cause.IDLE
+
+
+@pytest.mark.parametrize("size", [620, 1460])
+def test_what_is_never_answered_shows_no_mtu(look: Look, size: int) -> None:
+    """A black hole swallows large segments only: a smaller one has to have arrived."""
+    flow = MadeCapture().flow()
+    for at in (0.0, 0.21, 0.83, 2.07, 4.55, 9.5):
+        flow.a.send(at, size, seq=1)
+    found = judged(look, flow)
+    assert found.cause == Cause.SILENT and "none of 5 repeats in 9.5 s" in found.sentence
+
+
+def test_why_shows_features_and_rules(tmp_path: Path) -> None:
+    path = exchanges(0.01, 29.9, 0.005, 2).capture.write(tmp_path)
+    output = CliRunner().invoke(main, ["analyze", "--why", str(path)]).output
+    assert "carried = 2400" in output and "idle (idle): decides, 100%" in output
+    assert "server (server): does not fit" in output

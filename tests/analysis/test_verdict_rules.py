@@ -33,7 +33,10 @@ QUEUED = replace(LOSSY, queue_p50=50 * MS, queue_p95=80 * MS, loss_delay=80 * MS
 BLIND = replace(QUEUED, has_sack=False, queue_p50=0, queue_p95=0)
 MARKED = replace(SOUND, limited_network=8 * S, marked=3)
 MIDDLE = replace(SOUND, place="middle", limited_network=8 * S, waits=8 * S, ack_waits=8 * S)
-HOLE = replace(SOUND, acknowledged=0, most_repeats=3, timer_repeats=3)
+HOLE = replace(SOUND, acknowledged=0, most_repeats=3, timer_repeats=3, smaller_arrived=True)
+TURNS = replace(SOUND, busy_time=0, answers=(3, 3), client=9 * S, client_p50=3 * S)
+"""A client that takes as long for each turn."""
+FAR = replace(SOUND, trip=200 * MS, duration=1142 * MS, answers=(1, 1))
 ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
     (Cause.UNANSWERED, SOUND, {"is_unanswered": (True, False)}),
     (Cause.REFUSED, SOUND, {"is_refused": (True, False)}),
@@ -42,6 +45,7 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
     (Cause.BLACK_HOLE, HOLE, {"most_repeats": (3, 2)}),
     (Cause.BLACK_HOLE, HOLE, {"timer_repeats": (3, 2)}),
     (Cause.BLACK_HOLE, HOLE, {"full_segment": (536, 535)}),
+    (Cause.BLACK_HOLE, HOLE, {"smaller_arrived": (True, False)}),
     (Cause.BLACK_HOLE, HOLE, {"acknowledged": (1459, 1460)}),
     (Cause.BLACK_HOLE, replace(HOLE, reported_mtu=1400), {"acknowledged": (2919, 2920)}),
     (
@@ -154,11 +158,23 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
         {"server": (100 * MS, 100 * MS - 1)},
     ),
     (Cause.SERVER, SOUND, {"server": (9 * S, 9 * S), "answers": ((1, 0), (0, 0))}),
+    (Cause.CLIENT, replace(TURNS, server=9 * S), {"client": (9 * S + 1, 9 * S)}),
+    (Cause.CLIENT, TURNS, {"answers": ((3, 3), (3, 2))}),
+    (Cause.CLIENT, TURNS, {"client_p50": (1500 * MS, 1499 * MS)}),
+    (Cause.IDLE, replace(TURNS, client_p50=0), {"client": (100 * MS, 100 * MS - 1)}),
+    (Cause.IDLE, replace(TURNS, client_p50=0), {"server": (9 * S - 1, 9 * S)}),
     (
-        Cause.CLIENT,
-        replace(SOUND, busy_time=0, server=9 * S, answers=(1, 1)),
-        {"client": (9 * S + 1, 9 * S)},
+        Cause.IDLE,
+        replace(TURNS, server=9 * S, is_mutual=True, message=535, message_time=S),
+        {"message": (535, 536)},
     ),
+    (
+        Cause.IDLE,
+        replace(TURNS, server=9 * S, is_mutual=True, message=535, message_time=S),
+        {"message_time": (S, S - 1)},
+    ),
+    (Cause.PATH, FAR, {"trip": (200 * MS, 200 * MS - 1)}),
+    (Cause.PATH, FAR, {"duration": (1142 * MS, 1143 * MS)}),
     (Cause.PAUSES, replace(SOUND, busy_time=6500 * MS), {"idle": (3500 * MS, 3499 * MS)}),
     (Cause.PAUSES, replace(SOUND, busy_time=0), {"idle": (200 * MS, 200 * MS - 1)}),
     (Cause.PAUSES, replace(SOUND, idle=9 * S), {"delayed_own": (9 * S, 9 * S + 1)}),
