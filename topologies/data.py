@@ -35,35 +35,35 @@ def digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(to_data(value), sort_keys=True).encode()).hexdigest()
 
 
-def from_data(kind: Any, data: Any, place: str = "") -> Any:
+def from_data(kind: Any, data: Any, where: str = "") -> Any:
     """Return the value of a type (dataclass, quantity, tuple, union ...). Raises UsageError."""
     if get_origin(kind) in (Union, types.UnionType):
         if data is None and type(None) in get_args(kind):
             return None
-        return from_data(_some(kind), data, place)
+        return from_data(_some(kind), data, where)
     if get_origin(kind) is Literal:
         if data not in get_args(kind):
-            raise _wrong(place, f"{data!r:.40} is not one of {', '.join(map(str, get_args(kind)))}")
+            raise _wrong(where, f"{data!r:.40} is not one of {', '.join(map(str, get_args(kind)))}")
         return data
     if get_origin(kind) is tuple:
-        return _tuple(get_args(kind), data, place)
+        return _tuple(get_args(kind), data, where)
     if dataclasses.is_dataclass(kind) and not issubclass(cast(type, kind), Quantity):
-        return _dataclass(cast(type, kind), data, place)
-    return _leaf(kind, data, place)
+        return _dataclass(cast(type, kind), data, where)
+    return _leaf(kind, data, where)
 
 
-def kind_at(kind: Any, path: list[str], place: str = "") -> Any:
+def kind_at(kind: Any, path: list[str], where: str = "") -> Any:
     """Return the type of the field at a path such as links, 1, rightward, queue; * means every
     item.
 
     Raises UsageError, which names the step that leads nowhere and the possible ones.
     """
     if get_origin(kind) in (Union, types.UnionType):
-        return kind_at(_some(kind), path, place)
+        return kind_at(_some(kind), path, where)
     if not path:
         return kind
     step, rest = path[0], path[1:]
-    step_place = f"{place}.{step}".lstrip(".")
+    step_place = f"{where}.{step}".lstrip(".")
     if get_origin(kind) is tuple and (step == "*" or step.isdecimal()):
         return kind_at(get_args(kind)[0], rest, step_place)
     if dataclasses.is_dataclass(kind) and not issubclass(cast(type, kind), Quantity):
@@ -76,12 +76,12 @@ def kind_at(kind: Any, path: list[str], place: str = "") -> Any:
     raise _wrong(step_place, "no such place")
 
 
-def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
+def replaced(data: Any, path: list[str], value: Any, where: str = "") -> Any:
     """Return `data` with `value` at `path`; * means every item. Raises UsageError."""
     if not path:
         return value
     step, rest = path[0], path[1:]
-    step_place = f"{place}.{step}".lstrip(".")
+    step_place = f"{where}.{step}".lstrip(".")
     if isinstance(data, dict) and step in data:
         return data | {step: replaced(data[step], rest, value, step_place)}
     items = enumerate(data) if isinstance(data, list) else ()
@@ -114,49 +114,49 @@ def _some(union: Any) -> Any:
     return next(kind for kind in get_args(union) if kind is not type(None))
 
 
-def _tuple(kinds: tuple[Any, ...], data: Any, place: str) -> tuple[Any, ...]:
+def _tuple(kinds: tuple[Any, ...], data: Any, where: str) -> tuple[Any, ...]:
     if not isinstance(data, list | tuple):
-        raise _wrong(place, "a list is wanted")
+        raise _wrong(where, "a list is wanted")
     inner = [kinds[0]] * len(data) if len(kinds) == 2 and kinds[1] is Ellipsis else list(kinds)
     if len(inner) != len(data):
-        raise _wrong(place, f"{len(inner)} items are wanted, not {len(data)}")
+        raise _wrong(where, f"{len(inner)} items are wanted, not {len(data)}")
     return tuple(
-        from_data(kind, item, f"{place}[{index}]")
+        from_data(kind, item, f"{where}[{index}]")
         for index, (kind, item) in enumerate(zip(inner, data, strict=True))
     )
 
 
-def _dataclass(kind: type, data: Any, place: str) -> Any:
+def _dataclass(kind: type, data: Any, where: str) -> Any:
     if not isinstance(data, dict):
-        raise _wrong(place, "an object with fields is wanted")
+        raise _wrong(where, "an object with fields is wanted")
     hints = typing.get_type_hints(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     if unknown := sorted(set(data) - set(fields)):
         raise _wrong(
-            place, f"there is no field {unknown[0]!r:.40}; the fields are {', '.join(fields)}"
+            where, f"there is no field {unknown[0]!r:.40}; the fields are {', '.join(fields)}"
         )
     for name, field in fields.items():
         if name not in data and field.default is field.default_factory is dataclasses.MISSING:
-            raise _wrong(place, f"the field {name} is missing")
+            raise _wrong(where, f"the field {name} is missing")
     return kind(
         **{
-            name: from_data(hints[name], item, f"{place}.{name}".lstrip("."))
+            name: from_data(hints[name], item, f"{where}.{name}".lstrip("."))
             for name, item in data.items()
         }
     )
 
 
-def _leaf(kind: type, data: Any, place: str) -> Any:
+def _leaf(kind: type, data: Any, where: str) -> Any:
     if issubclass(kind, Quantity):
         if not isinstance(data, str):
-            raise _wrong(place, f"text such as {kind.example!r} is wanted")
+            raise _wrong(where, f"text such as {kind.example!r} is wanted")
         return kind.parse(data)
     if kind is float and type(data) is int:
         return float(data)
     if type(data) is not kind:
-        raise _wrong(place, f"{data!r:.40} is not of type {kind.__name__}")
+        raise _wrong(where, f"{data!r:.40} is not of type {kind.__name__}")
     return data
 
 
-def _wrong(place: str, problem: str) -> UsageError:
-    return UsageError(f"{place or 'The spec'}: {problem}.", "Correct it and try again.")
+def _wrong(where: str, problem: str) -> UsageError:
+    return UsageError(f"{where or 'The spec'}: {problem}.", "Correct it and try again.")

@@ -108,8 +108,8 @@ def digest(folder: Path, name: str | PurePath) -> str:
 
 def digest_of(file: Path) -> str:
     """Return the SHA-256 of a file of our own, to which links may lead."""
-    place = file.resolve()
-    return digest(place.parent, place.name)
+    folder = file.resolve()
+    return digest(folder.parent, folder.name)
 
 
 def plain(words: str) -> str:
@@ -151,18 +151,18 @@ def entries(folder: Path, deepest: int, most: int) -> Iterator[tuple[Path, os.st
                 waiting.append((Path(entry.path), depth + 1))
 
 
-def remove(place: Path) -> None:
+def remove(folder: Path) -> None:
     """Remove a file, a link or a folder, however deep, by descriptors (rm(1), chmod(1))."""
-    if place.is_dir() and not place.is_symlink():
-        _run("chmod", "-R", "u+rwX", "--", str(place))
+    if folder.is_dir() and not folder.is_symlink():
+        _run("chmod", "-R", "u+rwX", "--", str(folder))
     is_busybox = subprocess.run(["rm", "--version"], capture_output=True, check=False).returncode
     staying = [] if is_busybox else ["--one-file-system"]
-    _run("rm", "-rf", *staying, "--", str(place))
+    _run("rm", "-rf", *staying, "--", str(folder))
 
 
-def _scanned(place: Path) -> Iterator[os.DirEntry[str]]:
+def _scanned(folder: Path) -> Iterator[os.DirEntry[str]]:
     try:
-        with os.scandir(place) as listed:
+        with os.scandir(folder) as listed:
             yield from listed
     except _WENT_AWAY:
         return  # it counts as itself

@@ -243,7 +243,7 @@ def _factor(entry: FactorEntry, unique: bool) -> SweptFactor:
     values = tuple(dict.fromkeys(entry.values))
     short = entry.name.rpartition(".")[2] if unique else entry.name
     is_quantity = entry.column not in ("", entry.name) and entry.kind != "word"
-    codes = tuple((value, place) for place, value in enumerate(values))
+    codes = tuple((value, index) for index, value in enumerate(values))
     column = entry.column if is_quantity else ""
     return SweptFactor(entry.name, short, entry.meaning, values, column, codes)
 
@@ -266,9 +266,9 @@ def _condition(conditions: tuple[SweptCondition, ...]) -> SweptFactor:
 def _compared(facts: SweepFile, factors: tuple[SweptFactor, ...], problems: Problems) -> int | None:
     if not facts.compare:
         return None
-    for place, factor in enumerate(factors):
+    for index, factor in enumerate(factors):
         if factor.name == facts.compare and len(factor.values) > 1:
-            return place
+            return index
     problems.add(f"'{facts.compare}' has not several values in this sweep: no level is compared.")
     return None
 

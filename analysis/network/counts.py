@@ -202,8 +202,8 @@ def _compared(
         " marks come from elsewhere, get lost, or are miscounted."
     )
     asked, measured = f"{counted:,} counted", f"{seen:,} arrived"
-    place = f"{names}, {network.label}"
-    return CheckFinding(MARKS, place, asked, measured, outcome, sentence, float(wrong))
+    where = f"{names}, {network.label}"
+    return CheckFinding(MARKS, where, asked, measured, outcome, sentence, float(wrong))
 
 
 def _dropped_after(network: TrialNetwork, port: Port) -> int:
@@ -259,18 +259,18 @@ def _by(packets: int) -> CheckOutcome:
     return CheckOutcome.CARE if packets <= _ONE_PACKET_OFF else CheckOutcome.UNUSABLE
 
 
-def _bound(place: str, channel: Channel, waiting: int) -> CheckFinding:
+def _bound(where: str, channel: Channel, waiting: int) -> CheckFinding:
     """`waiting` full packets at most, or as many bytes, in addition to the packet on the link."""
     allowed = channel.queue.base
     sentence = (
-        f"{waiting} packets waited for {place.partition(',')[0]}, whose queue was to hold"
+        f"{waiting} packets waited for {where.partition(',')[0]}, whose queue was to hold"
         f" {allowed}: losses come later and round trips are longer than asked for."
     )
     queue = discipline(channel.discipline)
     more, why = queue.excess, queue.excess_reason
     asked = f"at most {allowed:,}" + (f", and {more} {why}" if more else "")
     outcome, excess = _by(waiting - allowed - more), waiting / (allowed + more)
-    return CheckFinding(BOUND, place, asked, f"at most {waiting:,}", outcome, sentence, excess)
+    return CheckFinding(BOUND, where, asked, f"at most {waiting:,}", outcome, sentence, excess)
 
 
 def _most_waiting(traffic: PortTraffic, channel: Channel, slack: int, frame: int) -> int:
@@ -308,18 +308,18 @@ def _met_full(traffic: PortTraffic, channel: Channel, slack: int) -> int:
     return int((here + was_idle > channel.queue.base).sum())
 
 
-def _full(place: str, channel: Channel, dropped: int, full: int) -> list[CheckFinding]:
+def _full(where: str, channel: Channel, dropped: int, full: int) -> list[CheckFinding]:
     """Return no finding if the queue dropped no packet."""
     if not dropped:
         return []
     early = max(0, dropped - full)
     sentence = (
-        f"The queue of {place.partition(',')[0]} dropped {early} of {dropped} packets when fewer"
+        f"The queue of {where.partition(',')[0]} dropped {early} of {dropped} packets when fewer"
         f" than {channel.queue} waited: it was shorter than asked for."
     )
     asked = f"all when {channel.queue} packets waited"
     measured = f"{min(full, dropped):,} of {dropped:,} met a full queue"
-    return [CheckFinding(FULL, place, asked, measured, _by(early), sentence, float(early))]
+    return [CheckFinding(FULL, where, asked, measured, _by(early), sentence, float(early))]
 
 
 def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
@@ -328,14 +328,14 @@ def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
     most = longest_wait(lines, longest)
     worst = int(traffic.wait.max(initial=0))
     excess = worst / (most + _SLACK + lateness(network))
-    place = f"{traffic.ports[0].name} to {traffic.ports[-1].name}, {network.label}"
+    where = f"{traffic.ports[0].name} to {traffic.ports[-1].name}, {network.label}"
     sentence = (
         f"A packet waited {duration(worst)}, longer than all queues on its way could make it wait"
         f" ({duration(most)}): a queue is longer than asked for."
     )
     asked, measured = f"at most {duration(most)} on the way", f"at most {duration(worst)}"
     outcome = CheckOutcome.GOOD if excess <= 1 else CheckOutcome.UNUSABLE
-    return CheckFinding(BOUND, place, asked, measured, outcome, sentence, excess)
+    return CheckFinding(BOUND, where, asked, measured, outcome, sentence, excess)
 
 
 def longest_wait(lines: Sequence[Channel], length: int) -> int:

@@ -44,9 +44,9 @@ class CheckFinding:
     excess: float = 0.0
 
 
-def unmeasured(kind: str, place: str, asked: str, why: str) -> CheckFinding:
+def unmeasured(kind: str, where: str, asked: str, why: str) -> CheckFinding:
     """A check that could not be made; `why` is a sentence's end, such as "it has no captures"."""
-    return CheckFinding(kind, place, asked, "not measured", CheckOutcome.UNMEASURED, why)
+    return CheckFinding(kind, where, asked, "not measured", CheckOutcome.UNMEASURED, why)
 
 
 def outcome_of(excess: float, far: float) -> CheckOutcome:
@@ -179,10 +179,10 @@ def _captures(network: TrialNetwork) -> list[CheckFinding]:
 
 
 def _all(
-    kind: str, place: str, measured: str, wrong: Sequence[str], worst: CheckOutcome, sentence: str
+    kind: str, where: str, measured: str, wrong: Sequence[str], worst: CheckOutcome, sentence: str
 ) -> CheckFinding:
     outcome = worst if wrong else CheckOutcome.GOOD
-    return CheckFinding(kind, place, "all", measured, outcome, sentence, float(len(wrong)))
+    return CheckFinding(kind, where, "all", measured, outcome, sentence, float(len(wrong)))
 
 
 _FAST = 900_000_000

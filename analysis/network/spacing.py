@@ -93,18 +93,18 @@ def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
     slowest = min(channels(traffic.ports), key=lambda channel: channel.bandwidth)
     busy = busy_gaps(traffic, slowest)
     port = next(port.name for port in traffic.ports if port.channel == slowest)
-    place = f"{port}, {network.label}"
+    where = f"{port}, {network.label}"
     findings = []
     if busy.full.sum() >= FEWEST:
         real = _REAL_BURST + lateness(network) if network.real_time else 0
-        findings.append(_spacing(place, busy, TOLERANCE + real))
+        findings.append(_spacing(where, busy, TOLERANCE + real))
     if len(busy.gap) >= FEWEST:
         tolerance = _REAL_RATE_TOLERANCE if network.real_time else RATE_TOLERANCE
-        findings.append(_rate(place, slowest, busy, tolerance + busy.unsteady))
+        findings.append(_rate(where, slowest, busy, tolerance + busy.unsteady))
     return findings
 
 
-def _spacing(place: str, busy: BusyGaps, tolerance: int) -> CheckFinding:
+def _spacing(where: str, busy: BusyGaps, tolerance: int) -> CheckFinding:
     """Return the 1st and the 99th percentile of the gaps of the longest packets."""
     gaps, due = busy.gap[busy.full], int(np.median(busy.due[busy.full]))
     low, high = (int(value) for value in np.percentile(gaps - busy.due[busy.full], (1, 99)))
@@ -112,27 +112,27 @@ def _spacing(place: str, busy: BusyGaps, tolerance: int) -> CheckFinding:
     excess = max(abs(low), abs(high)) / tolerance
     apart = f"{duration(due + low)} to {duration(due + high)}"
     sentence = (
-        f"Packets that waited for {place.partition(',')[0]} left {apart} apart instead of"
+        f"Packets that waited for {where.partition(',')[0]} left {apart} apart instead of"
         f" {duration(due)}: the link is no line that carries one packet after the other, so short"
         " queues and pairs of packets are not real."
     )
     asked = f"{duration(due)}, within {duration(tolerance)}"
     measured = f"{apart} (98 % of {len(gaps):,} gaps)"
     outcome = outcome_of(excess, max(_FAR, _OF_A_PACKET * due / tolerance))
-    return CheckFinding(SPACING, place, asked, measured, outcome, sentence, excess)
+    return CheckFinding(SPACING, where, asked, measured, outcome, sentence, excess)
 
 
-def _rate(place: str, channel: Channel, busy: BusyGaps, tolerance: float) -> CheckFinding:
+def _rate(where: str, channel: Channel, busy: BusyGaps, tolerance: float) -> CheckFinding:
     """Bits that left while packets waited, by the time that took."""
     share = float(busy.due.sum()) / max(1, int(busy.gap.sum()))
     excess, measured = abs(share - 1) / tolerance, _bits(share * channel.bandwidth.base)
     sentence = (
-        f"While packets waited, {place.partition(',')[0]} carried {measured} instead of"
+        f"While packets waited, {where.partition(',')[0]} carried {measured} instead of"
         f" {channel.bandwidth}: throughputs are {100 * (share - 1):+.3g} % off."
     )
     outcome = outcome_of(excess, max(2.0, RATE_FAR / tolerance))
     asked = f"{channel.bandwidth}, within {100 * tolerance:.2g} %"
-    return CheckFinding(RATE, place, asked, measured, outcome, sentence, excess)
+    return CheckFinding(RATE, where, asked, measured, outcome, sentence, excess)
 
 
 def _bits(rate: float) -> str:

@@ -160,9 +160,9 @@ def one_clear_message(command: Callable[[], str | None] = lambda: None) -> Itera
     except BrokenPipeError:  # click ends without a word
         raise
     except OSError as error:  # where the file is written knows no remedy
-        place = f": {error.filename}" if error.filename else ""
-        remedy = " Name another path, or change this one." if place else ""
-        click.echo(f"Error: {error.strerror or error}{place}.{remedy}", err=True)
+        where = f": {error.filename}" if error.filename else ""
+        remedy = " Name another path, or change this one." if where else ""
+        click.echo(f"Error: {error.strerror or error}{where}.{remedy}", err=True)
         raise SystemExit(1) from None
     except MemoryError:
         remedy = "End other programs, or raise the limit (ulimit -v) in the shell."

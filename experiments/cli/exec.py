@@ -148,8 +148,8 @@ def execute(
     channel = ExecLink(**link).channel()  # type: ignore[arg-type]
     runs: list[tuple[Network, int]] = []
 
-    def start(place: Path) -> AbstractContextManager[Network]:
-        return started(two_hosts(channel), seed, place, options)
+    def start(folder: Path) -> AbstractContextManager[Network]:
+        return started(two_hosts(channel), seed, folder, options)
 
     def run(network: Network) -> None:
         if loopback:

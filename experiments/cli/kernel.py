@@ -337,9 +337,9 @@ def described(outcome: ScriptOutcome) -> str:
     failure = outcome.failure
     if failure is None:
         return f"passed  {outcome.case.name}"
-    place = f", line {failure.line}" if failure.line else ""
+    where = f", line {failure.line}" if failure.line else ""
     first, *others = failure.what.splitlines()
-    lines = [f"FAILED  {outcome.case.name}{place}: {first}", *others]
+    lines = [f"FAILED  {outcome.case.name}{where}: {first}", *others]
     text = outcome.case.script.line(failure.line) if failure.line else ""
     parts = {"script": text, "expected": failure.expected, "came": failure.came}
     compared = (

@@ -117,9 +117,9 @@ def _seen(capture: Path) -> ColumnTable:
     reading = read(capture, packets=True)
     packets, connections = reading.packet_table, reading.connection_table
     assert packets is not None
-    place = np.searchsorted(connections["connection"].values, packets["connection"].values)
+    index = np.searchsorted(connections["connection"].values, packets["connection"].values)
     flows = connections.whole("port_b") - FIRST_PORT
-    return packets.select(*_USED).having(flow=flows[place])
+    return packets.select(*_USED).having(flow=flows[index])
 
 
 def _trips(begun: float, sent: ColumnTable, arrived: ColumnTable, forward: bool) -> ColumnTable:

@@ -104,8 +104,8 @@ class Bundle:
             return
         for each in sorted(file.parent.rglob("*")):
             if each.is_file() and "__pycache__" not in each.parts:
-                place = each.relative_to(file.parent.parent).as_posix()
-                yield f"studies/{place}", each.read_bytes()
+                folder = each.relative_to(file.parent.parent).as_posix()
+                yield f"studies/{folder}", each.read_bytes()
 
     def _readme(self, drawn: Mapping[str, bytes], own: bool) -> str:
         manifest = self.manifest
@@ -163,9 +163,9 @@ def pack(folder: Path, out: Path | None = None) -> Path:
     Raises UsageError for a folder that cannot be packed, TcplabError for a file that exists.
     """
     bundle = Bundle.of(folder)
-    place = out or Path(f"{bundle.name}.tar.gz")
-    _require_new(place)
-    partial = place.with_name(f"{place.name}.partial")
+    path = out or Path(f"{bundle.name}.tar.gz")
+    _require_new(path)
+    partial = path.with_name(f"{path.name}.partial")
     try:
         with (
             partial.open("wb") as file,
@@ -174,10 +174,10 @@ def pack(folder: Path, out: Path | None = None) -> Path:
         ):
             for name, content in bundle.files():
                 archive.addfile(_entry(f"{bundle.name}/{name}", content), io.BytesIO(content))
-        partial.replace(place)
+        partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-    return place
+    return path
 
 
 def _entry(name: str, content: bytes) -> tarfile.TarInfo:

@@ -94,14 +94,14 @@ def read_trace(name: str) -> LinkTrace:
     return LinkTrace(tuple(stamps))
 
 
-def _stamp(text: str, before: int, place: str) -> int:
+def _stamp(text: str, before: int, where: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_STAMP):
         raise UsageError(
-            f"{place}: '{text[:20]}' is no time in whole milliseconds.",
+            f"{where}: '{text[:20]}' is no time in whole milliseconds.",
             "Write one time a line, such as 20.",
         )
     if int(text) < before:
-        raise UsageError(f"{place}: {text} comes after {before}.", "Sort the times.")
+        raise UsageError(f"{where}: {text} comes after {before}.", "Sort the times.")
     return int(text)
 
 

@@ -57,12 +57,12 @@ def unpack_prebuilt(name: str, outputs: Sequence[str], folder: Path) -> None:
 
 def pack_prebuilt(name: str, outputs: Sequence[str], entry: Path) -> None:
     """Replace the entry that comes with the code by one of the cache."""
-    place = PREBUILT / name
-    shutil.rmtree(place, ignore_errors=not place.exists())
-    place.mkdir(parents=True)
-    shutil.copyfile(entry / MANIFEST, place / MANIFEST)
+    path = PREBUILT / name
+    shutil.rmtree(path, ignore_errors=not path.exists())
+    path.mkdir(parents=True)
+    shutil.copyfile(entry / MANIFEST, path / MANIFEST)
     for output in outputs:
-        packed = place / (output + _COMPRESSED)
+        packed = path / (output + _COMPRESSED)
         content = (entry / output).read_bytes()
         packed.write_bytes(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
         shutil.copymode(entry / output, packed)
@@ -237,10 +237,10 @@ def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
         return None
 
 
-def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
+def verify(recipe: Recipe, path: Path, *, again: bool = True) -> Entry:
     """Check an entry by its manifest, `again` also if it is known. Raises DamagedEntry."""
     try:
-        manifest = json_value((place / MANIFEST).read_bytes())
+        manifest = json_value((path / MANIFEST).read_bytes())
         stated = {
             name: (manifest["files"][name]["size"], manifest["files"][name]["sha256"])
             for name in recipe.outputs
@@ -250,29 +250,29 @@ def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
         raise DamagedEntry(f"{MANIFEST}: {error!r}") from error
     if key != recipe.key:
         raise DamagedEntry("another recipe made it")
-    if again or not _is_known(place, [MANIFEST, *stated]):
+    if again or not _is_known(path, [MANIFEST, *stated]):
         begun = time.monotonic()
         for name, expected in stated.items():
-            check_file(place / name, expected)
+            check_file(path / name, expected)
         if time.monotonic() - begun < _BRIEF:
             with suppress(OSError):  # a cache that cannot be written to is checked each time
-                _stamp(place).parent.mkdir(exist_ok=True)
-                _stamp(place).touch()
-    return Entry(place, {name: digest for name, (_, digest) in stated.items()}, facts)
+                _stamp(path).parent.mkdir(exist_ok=True)
+                _stamp(path).touch()
+    return Entry(path, {name: digest for name, (_, digest) in stated.items()}, facts)
 
 
-def _is_known(place: Path, names: Iterable[str]) -> bool:
+def _is_known(path: Path, names: Iterable[str]) -> bool:
     """Check that the files were checked within a day and have not changed since."""
     try:
-        checked = _stamp(place).stat().st_mtime
-        changed = max((place / name).stat().st_ctime for name in names)
+        checked = _stamp(path).stat().st_mtime
+        changed = max((path / name).stat().st_ctime for name in names)
     except OSError:
         return False
     return 0 <= time.time() - checked < _KEPT and changed + _SETTLED < checked
 
 
-def _stamp(place: Path) -> Path:
-    return folder() / _CHECKED / place.name
+def _stamp(path: Path) -> Path:
+    return folder() / _CHECKED / path.name
 
 
 def check_file(file: Path, expected: tuple[int, str]) -> None:
@@ -302,32 +302,32 @@ def build(recipe: Recipe, report: BuildReport) -> Entry:
     return verify(recipe, recipe.place_if_built)
 
 
-def _write_manifest(recipe: Recipe, place: Path, facts: Facts, build_seconds: float) -> None:
-    """Write manifest.json for the files in `place`, and flush all of it to the disk."""
+def _write_manifest(recipe: Recipe, path: Path, facts: Facts, build_seconds: float) -> None:
+    """Write manifest.json for the files in `path`, and flush all of it to the disk."""
     files = {
-        name: {"size": (place / name).stat().st_size, "sha256": digest_of(place / name)}
+        name: {"size": (path / name).stat().st_size, "sha256": digest_of(path / name)}
         for name in recipe.outputs
     }
     manifest = {"format": FORMAT, "name": recipe.name, "key": recipe.key}
     manifest |= {"files": files, "facts": facts, "build_seconds": build_seconds}
-    (place / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    (path / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     for name in (*recipe.outputs, MANIFEST):
-        with (place / name).open("rb") as stream:
+        with (path / name).open("rb") as stream:
             os.fsync(stream.fileno())
 
 
-def install(finished: Path, place: Path) -> None:
+def install(finished: Path, path: Path) -> None:
     """Rename a finished folder to its place; what it replaces goes with a temporary folder."""
-    with temporary(entry_of(place)) as aside:
-        if place.exists():
-            os.replace(place, aside / "old")
-        os.replace(finished, place)
-    place.chmod(0o755)
+    with temporary(entry_of(path)) as aside:
+        if path.exists():
+            os.replace(path, aside / "old")
+        os.replace(finished, path)
+    path.chmod(0o755)
 
 
-def entry_of(place: Path) -> str:
+def entry_of(path: Path) -> str:
     """Return `Recipe.entry` for a folder of the cache."""
-    return "-".join(place.name.split("-")[:2])
+    return "-".join(path.name.split("-")[:2])
 
 
 @contextmanager

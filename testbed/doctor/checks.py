@@ -241,10 +241,10 @@ def available_memory(machine: ExaminedMachine) -> Finding:
 
 def free_disk(machine: ExaminedMachine, folder: str, needed: int) -> Finding:
     """Check that `needed` bytes are free at `folder`, or at its first parent that exists."""
-    place = machine.root / folder.lstrip("/")
-    while not place.exists():
-        place = place.parent
-    stat = os.statvfs(place)
+    path = machine.root / folder.lstrip("/")
+    while not path.exists():
+        path = path.parent
+    stat = os.statvfs(path)
     free = stat.f_bavail * stat.f_frsize
     sentence = f"{free / 1e9:.1f} GB are free at {folder}"
     found = CheckSubject("both", "disk")

@@ -43,14 +43,14 @@ def lock_if_free(file: IO[str] | int, *, shared: bool = False) -> bool:
 
 
 @contextmanager
-def gate(place: Path) -> Iterator[None]:
-    """A lock on `place`, a folder, or a file that is made if need be.
+def gate(folder: Path) -> Iterator[None]:
+    """A lock on `folder`, a folder, or a file that is made if need be.
 
     A process that makes something and then locks it does both behind a gate, and so does a process
     that looks for orphans: else it would take for one what is not locked yet.
     """
-    flags = os.O_RDONLY | os.O_DIRECTORY if place.is_dir() else os.O_RDWR | os.O_CREAT
-    descriptor = os.open(place, flags | os.O_CLOEXEC, 0o666)
+    flags = os.O_RDONLY | os.O_DIRECTORY if folder.is_dir() else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(folder, flags | os.O_CLOEXEC, 0o666)
     try:
         lock(descriptor)
         yield
@@ -65,9 +65,9 @@ def held(folder: Path) -> IO[str]:
     return file
 
 
-def orphaned_locks(place: Path, folders: Iterable[Path]) -> Iterator[Path]:
-    """Yield the folders of dead processes behind the gate at `place`, each locked meanwhile."""
-    with gate(place):
+def orphaned_locks(path: Path, folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield the folders of dead processes behind the gate at `path`, each locked meanwhile."""
+    with gate(path):
         for folder in folders:
             if file := adopted(folder / LOCK, "r+"):
                 with file:
@@ -107,14 +107,14 @@ def scratch(in_memory: bool = False) -> Iterator[Path]:
     base = _base(_root(in_memory))
     _remove_orphans(base)
     with gate(base / _GATE):
-        place = Path(tempfile.mkdtemp(dir=base))
-        lock = held(place)
+        folder = Path(tempfile.mkdtemp(dir=base))
+        lock = held(folder)
     with lock:
-        (place / "work").mkdir()
+        (folder / "work").mkdir()
         try:
-            yield place / "work"
+            yield folder / "work"
         finally:
-            remove(place)
+            remove(folder)
 
 
 def claimed(name: str) -> IO[str] | None:
@@ -167,13 +167,13 @@ def _base(root: Path) -> Path:
 
 def _remove_orphans(base: Path) -> list[Path]:
     removed = []
-    for place in orphaned_locks(base / _GATE, base.iterdir()):
-        remove(place)
-        removed.append(place)
+    for folder in orphaned_locks(base / _GATE, base.iterdir()):
+        remove(folder)
+        removed.append(folder)
     return removed
 
 
 def orphans() -> list[Path]:
     """Return the folders of this user's killed processes, without removing them."""
-    places = [place for base in _bases() for place in base.iterdir()]
-    return [place for place in places if not is_held(place / LOCK)]
+    places = [folder for base in _bases() for folder in base.iterdir()]
+    return [folder for folder in places if not is_held(folder / LOCK)]

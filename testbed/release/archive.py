@@ -34,9 +34,9 @@ STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED
 """The oldest time that a zip knows (1980), without what differs from machine to machine."""
 
 
-def called(command: Sequence[str | Path], place: Path, **environment: str) -> str:
-    """Run a program in the folder `place` and return its output. Raises CommandError."""
-    return output_of(command, place, STEADY | environment)
+def called(command: Sequence[str | Path], folder: Path, **environment: str) -> str:
+    """Run a program in the folder `folder` and return its output. Raises CommandError."""
+    return output_of(command, folder, STEADY | environment)
 
 
 PIP = Path(sys.prefix, "pip.whl/pip")
@@ -143,8 +143,8 @@ def write_tar(tree: Path, target: IO[bytes] | gzip.GzipFile, name: str = "") -> 
     """Write a folder's content below a name as tar: the same files give the same bytes."""
     with tarfile.open(fileobj=target, mode="w|", format=tarfile.GNU_FORMAT) as archive:
         for path in sorted(tree.rglob("*")):
-            place = Path(name, path.relative_to(tree))
-            archive.add(path, str(place), recursive=False, filter=_steady)
+            folder = Path(name, path.relative_to(tree))
+            archive.add(path, str(folder), recursive=False, filter=_steady)
 
 
 def _steady(member: tarfile.TarInfo) -> tarfile.TarInfo:
