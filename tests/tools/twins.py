@@ -1,6 +1,7 @@
-"""Print how often two equal flows, and two equal conditions, are called different.
+"""Print how often two equal flows are called different.
 
 Each setting runs TRIALS x 6 seeds of its own; a trial compares the twins as a run's page does.
+Equal conditions need no trial: with one seed, their packets are equal.
 Chance alone decides at most 5 % of the trials: of six seeds, 2 in 64 have one twin ahead in all.
 `ahead` is the share of all seeds in which the first twin is, a half unless its place matters;
 `chance` is the probability of such a share.
@@ -14,7 +15,7 @@ import argparse
 import csv
 import os
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,7 @@ SETTINGS = {
     "loss 2%": f"{_SHORT} delay=20ms queue=33 loss=2%",
 }
 
-
-Twins = tuple[list[float], list[float]]
-"""The values of two twins, seed by seed."""
+FLOWS = ("flow1", "beside")
 
 
 @dataclass(frozen=True)
@@ -78,21 +77,18 @@ class Decided:
 
 
 def twin_spec(setting: str) -> ExperimentSpec:
-    """Return two equal flows under two equal conditions."""
+    """Return two equal flows under one condition."""
     usual = {"cc": "cubic", "beside": "cubic"}
     values = usual | dict(each.split("=") for each in setting.split())
-    texts = [f"{name}={value}" for name, value in values.items()]
-    spec = single(find("cubic_vs_reno"), texts).spec
-    (condition,) = spec.conditions
-    return replace(spec, conditions=(condition, replace(condition, name="again", label="again")))
+    return single(find("cubic_vs_reno"), [f"{name}={value}" for name, value in values.items()]).spec
 
 
-def values_of(data: Any, seed: int, ready: Lab) -> dict[tuple[str, str], float]:
-    """Return the goodput of each flow under each condition. Raises RuntimeError for a failure."""
+def values_of(data: Any, seed: int, ready: Lab) -> dict[str, float]:
+    """Return the goodput of each flow. Raises RuntimeError for a failure."""
     record = carry_rows(data, seed, 600.0, ready, lambda _phase, _elapsed: None)
     if record["status"] != "complete":
         raise RuntimeError(f"seed {seed}: {record['problem']}")
-    return {(row["condition"], row["flow"]): float(row[METRIC]) for row in record["rows"]}
+    return {row["flow"]: float(row[METRIC]) for row in record["rows"]}
 
 
 def decided(first: list[float], second: list[float]) -> Decided:
@@ -110,25 +106,11 @@ def decided(first: list[float], second: list[float]) -> Decided:
     )
 
 
-def twins(rows: list[dict[tuple[str, str], float]], condition: str) -> dict[str, Twins]:
-    """Return the twins of a setting: its flows, and its conditions."""
-
-    def values(name: str, flow: str) -> list[float]:
-        return [row[name, flow] for row in rows]
-
-    return {
-        "flows": (values(condition, "flow1"), values(condition, "beside")),
-        "conditions": (values(condition, "flow1"), values("again", "flow1")),
-    }
-
-
-def save(file: Path, setting: str, rows: list[dict[tuple[str, str], float]]) -> None:
-    """Add the rows of a setting to a CSV file: setting, seed's place, condition, flow, value."""
+def save(file: Path, setting: str, rows: list[dict[str, float]]) -> None:
+    """Add the rows of a setting to a CSV file: setting, seed's place, flow, value."""
     with file.open("a", newline="", encoding="utf-8") as table:
         csv.writer(table).writerows(
-            (setting, place, *names, value)
-            for place, row in enumerate(rows)
-            for names, value in row.items()
+            (setting, place, *value) for place, row in enumerate(rows) for value in row.items()
         )
 
 
@@ -143,23 +125,21 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     chosen, ready = arguments(), lab()
     count = chosen.trials * FEWEST
-    print(f"{'setting':22} {'trials':>6} {'twins':10} different  ahead  chance  copies")
-    total = {"flows": Decided(0, 0, 0, 0, 0), "conditions": Decided(0, 0, 0, 0, 0)}
+    print(f"{'setting':22} {'trials':>6} different  ahead  chance  copies")
+    total = Decided(0, 0, 0, 0, 0)
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for place, name in enumerate(SETTINGS):
             if chosen.only and name not in chosen.only:
                 continue
-            spec = twin_spec(SETTINGS[name])
+            data = to_data(twin_spec(SETTINGS[name]))
             seeds = range(1 + place * count, 1 + (place + 1) * count)
-            rows = list(pool.map(values_of, repeat(to_data(spec)), seeds, repeat(ready)))
+            rows = list(pool.map(values_of, repeat(data), seeds, repeat(ready)))
             if chosen.save:
                 save(chosen.save, name, rows)
-            for kind, pair in twins(rows, spec.conditions[0].name).items():
-                found = decided(*pair)
-                total[kind] += found
-                print(f"{name:22} {found.trials:6} {kind:10} {found}", flush=True)
-    for kind, found in total.items():
-        print(f"{'all':22} {found.trials:6} {kind:10} {found}")
+            found = decided(*([row[flow] for row in rows] for flow in FLOWS))
+            total += found
+            print(f"{name:22} {found.trials:6} {found}", flush=True)
+    print(f"{'all':22} {total.trials:6} {total}")
 
 
 if __name__ == "__main__":
