@@ -58,6 +58,8 @@ class SlownessVerdict:
     whole: str = "busy time"
     packets: tuple[int, int] = (0, 0)
     confidence: str = "high"
+    lost: str = ""
+    """What the capture itself lost, if the cause depends on that."""
 
     @property
     def sentence(self) -> str:
@@ -85,7 +87,8 @@ class SlownessVerdict:
         share = "" if self.share is None else f"{fmt.share(self.share, 1)} of {self.whole}"
         several = fmt.packets(*self.packets) if self.packets[0] else ""
         doubt = "" if self.confidence == "high" else f"{self.confidence} confidence"
-        return [part for part in (share, several, doubt) if part]
+        lost = f"but the capture lost {self.lost}" if self.lost else ""
+        return [part for part in (share, several, doubt, lost) if part]
 
     @property
     def data(self) -> dict[str, object]:
@@ -143,7 +146,8 @@ class Features:
 
     Times are in ns, sizes in bytes. `trip` is the shortest round trip that is known, 0 if none is;
     `server` is the time that the called end took for its answers, `client` that of the end that
-    opened the connection before its next requests; `answers` are the turns of both, `client_p50`
+    opened the connection before its next requests, `first_waits` those of both before the first
+    data of all; `answers` are the turns of both, `client_p50`
     is the median of the client's times. With `is_mutual` both ends speak unasked; `message` is the
     mean payload of a segment, `message_time` the mean time from one to the next. `waits` is the
     time of waits for timers, `ack_waits` what ACKs from behind a capture in the middle take of it
@@ -171,6 +175,9 @@ class Features:
     client: int = 0
     answers: tuple[int, int] = (0, 0)
     client_p50: int = 0
+    first_waits: tuple[int, int] = (0, 0)
+    is_timed: bool = True
+    lost_share: float = 0.0
     is_mutual: bool = False
     message: int = 1460
     message_time: int = 0
@@ -379,6 +386,9 @@ def features(facts: ConnectionFacts) -> Features:
         client=int(client["answer_time"]),
         answers=(turns[0], turns[1]),
         client_p50=int(client["answer_p50"] or 0),
+        first_waits=(int(server["first_data_wait"] or 0), int(client["first_data_wait"] or 0)),
+        is_timed=not facts.file or 2 * facts.file.timeless < facts.file.packets,
+        lost_share=facts.file.lost / (facts.file.packets + facts.file.lost) if facts.file else 0.0,
         is_mutual=_is_mutual(facts),
         message=facts.carried // max(packets, 1),
         message_time=facts.duration // max(packets, 1),

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 from analysis import fmt
 from analysis.flows.columns import KINDS, RETRANSMISSIONS
-from analysis.flows.reader import IcmpError
+from analysis.flows.reader import FileFacts, IcmpError
 
 _FEWEST = 8
 """Losses below which chance fits a bucket."""
@@ -270,6 +270,7 @@ class ConnectionFacts:
     segments: Segments = unread
     errors: Sequence[IcmpError] = ()
     """Errors of ICMP that quote it."""
+    file: FileFacts | None = None
 
     @cached_property
     def policing(self) -> float | None:
@@ -382,12 +383,26 @@ class ConnectionFacts:
 
 
 def connection(
-    row: Row, segments: Segments = unread, errors: Sequence[IcmpError] = ()
+    row: Row,
+    segments: Segments = unread,
+    errors: Sequence[IcmpError] = (),
+    file: FileFacts | None = None,
 ) -> ConnectionFacts:
     """Return the facts of a row of `flows.read(...).connection_table`, and its errors of ICMP."""
     a_to_b, b_to_a = _direction(row, "a", "b"), _direction(row, "b", "a")
     directions = (a_to_b, b_to_a) if a_to_b.carried >= b_to_a.carried else (b_to_a, a_to_b)
-    return ConnectionFacts(int(row["connection"]), row, directions, segments, errors)
+    return ConnectionFacts(int(row["connection"]), row, directions, segments, errors, file)
+
+
+def lost_packets(file: FileFacts) -> str:
+    """Return how many packets the capture lost by its own account, and when."""
+    between = ""
+    if file.lost_since is not None and file.lost_until is not None:
+        since, until = (
+            fmt.seconds(time - (file.first or 0)) for time in (file.lost_since, file.lost_until)
+        )
+        between = f" between {since} and {until}"
+    return f"{file.lost:,} of {file.packets + file.lost:,} packets{between}"
 
 
 def _direction(row: Row, source: str, target: str) -> DirectionFacts:

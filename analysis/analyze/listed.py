@@ -76,7 +76,8 @@ class ListedCapture:
     def facts(self, places: Iterable[int] | None = None) -> Iterator[ConnectionFacts]:
         """Yield the connections as `rows` does, each as its facts."""
         for row in self.rows(places):
-            yield connection(row, self.segments, self.errors.get(int(row["connection"]), ()))
+            errors = self.errors.get(int(row["connection"]), ())
+            yield connection(row, self.segments, errors, self.file)
 
     def _at(self, places: Sequence[int], names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows at some places, out of one column after the other."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis import fmt
-from analysis.analyze.facts import ConnectionFacts, DirectionFacts
+from analysis.analyze.facts import ConnectionFacts, DirectionFacts, lost_packets
 from analysis.analyze.listed import ListedCapture
 from analysis.analyze.verdict import UNANSWERED
 from analysis.flows import FileFacts
@@ -92,10 +92,25 @@ def _token(key: str, version: int) -> int:
 def sentences(facts: ConnectionFacts, joined: Subflows) -> list[str]:
     ways = sorted(facts.directions, key=lambda way: way.ending)
     found = [_fast_open(ways[0]), _multipath(facts.number, ways, joined)]
+    found += [_hop(way) for way in ways]
     if all(way["ecn_counter"] for way in ways):
         options = sum(way["accecn_options"] for way in ways)
         found.append(f"ECN is accurate: {fmt.counted(options, 'option')} of counters.")
     return [sentence for sentence in found if sentence]
+
+
+def _hop(way: DirectionFacts) -> str:
+    """Return the delay and the losses between the places that saw the packets of a direction."""
+    if not way["hop_packets"]:
+        return ""
+    both, lost = int(way["hop_packets"]), int(way["hop_lost"])
+    least, median, most = (
+        fmt.milliseconds(way[f"hop_delay_{name}"]) for name in ("min", "p50", "max")
+    )
+    return (
+        f"Seen at two places by {way.source} first: {both:,} packets took {median} between them"
+        f" (least {least}, most {most}), {lost:,} did not reach the second."
+    )
 
 
 def _fast_open(way: DirectionFacts) -> str:
@@ -181,6 +196,8 @@ _SHORT = 94
 _STEP = 1_000_000
 """Nanoseconds that time must step back to matter: between interfaces, less is usual."""
 _NAMED = 5
+_HIDING = 10
+"""One packet not read for so many segments may be the missing direction's."""
 
 
 def doubts(capture: ListedCapture) -> list[str]:
@@ -195,11 +212,18 @@ def _of_file(file: FileFacts) -> Iterator[str]:
             " off, so window scales, SACK and timestamps may be missing: capture with tcpdump -s"
             " 128."
         )
+    if file.lost:
+        yield f"The capture itself lost {lost_packets(file)}, which may look like losses and gaps."
+    if file.timeless:
+        yield (
+            f"{file.timeless:,} of {fmt.counted(file.packets, 'packet')} have no time (simple"
+            " packet blocks): durations, rates and round trips are not known."
+        )
     if "link type not known" in file.ignored:
         types = fmt.listed([str(link_type) for link_type in file.link_types])
         yield (
             f"Of link type {types} not all is read: Ethernet, Linux cooked, raw IP, loopback and"
-            " PPP are."
+            " PPP are. If the type is wrong, Wireshark's editcap -T ether IN OUT corrects it."
         )
     if not file.tcp_segments and {"not TCP", "not IP"} & set(file.ignored):
         yield (
@@ -209,13 +233,17 @@ def _of_file(file: FileFacts) -> Iterator[str]:
 
 
 def _of_times(file: FileFacts) -> Iterator[str]:
-    if file.longest_back >= _STEP:
-        extent = (
-            f"at {fmt.counted(file.backwards, 'packet')}, by up to {fmt.seconds(file.longest_back)}"
-        )
+    if file.longest_back < (1 if file.is_sorted else _STEP):
+        return
+    extent = (
+        f"at {fmt.counted(file.backwards, 'packet')}, by up to {fmt.seconds(file.longest_back)}"
+    )
+    if file.is_sorted:
+        yield f"Time goes backwards in this file {extent}: packets were put in order by it."
+    else:
         yield (
-            f"Time goes backwards in this file {extent}: durations, rates, round trips and"
-            " reordering may be wrong. Wireshark's reordercap IN OUT puts the packets in order."
+            f"Time goes backwards in this file {extent}, as if a clock was set: durations, rates"
+            " and round trips may be wrong. Wireshark's reordercap IN OUT sorts by time."
         )
 
 
@@ -232,8 +260,17 @@ _OF_BOTH_WAYS = (
     "missed_data",
     "mirrored",
     "unanswered_repeats",
+    "late_by",
+    "hop_packets",
+    "syn_acks",
+    "adv_wind_scale",
 )
-_COLUMNS = ("connection", *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in ("a2b", "b2a")))
+_COLUMNS = (
+    "connection",
+    "host_a",
+    "host_b",
+    *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in ("a2b", "b2a")),
+)
 
 
 def _both(row: Values, name: str) -> tuple[int, int]:
@@ -249,7 +286,15 @@ def _one_way(row: Values) -> bool:
 
 def _unscaled(row: Values) -> bool:
     carries_data = sum(_both(row, "actual_data_pkts")) > 0
-    return not _one_way(row) and 0 in _both(row, "options_known") and carries_data
+    return not _one_way(row) and not any(_both(row, "options_known")) and carries_data
+
+
+def _half_scaled(row: Values) -> str | None:
+    """Return the end whose SYN is missing, if the other's tells that one's scale."""
+    known = _both(row, "options_known")
+    if _one_way(row) or sum(known) != 1 or not sum(_both(row, "actual_data_pkts")):
+        return None
+    return str(row["host_a"] if known[1] else row["host_b"])
 
 
 def _unseen(row: Values) -> bool:
@@ -262,7 +307,9 @@ def _unseen(row: Values) -> bool:
 
 
 def _mirrored(row: Values) -> bool:
-    """Many copies of packets, and not a few that a network doubled."""
+    """Many copies of packets, and not a few that a network doubled, at one place."""
+    if any(_both(row, "hop_packets")):
+        return False
     copies, packets = _both(row, "mirrored"), _both(row, "total_packets")
     return sum(copies) >= 3 and any(
         number * 5 > of for number, of in zip(copies, packets, strict=True)
@@ -284,14 +331,45 @@ _OF_CONNECTIONS = {
 
 def _of_connections(capture: ListedCapture) -> Iterator[str]:
     doubted: dict[str, list[int]] = {sentence: [] for sentence in _OF_CONNECTIONS.values()}
+    unread = _unread(capture.file)
     for values in capture.values(*_COLUMNS):
         row = dict(zip(_COLUMNS, values, strict=True))
         for is_so, sentence in _OF_CONNECTIONS.items():
             if is_so(row):
-                doubted[sentence].append(row["connection"])
+                text = unread if is_so is _one_way and unread else sentence
+                doubted.setdefault(text, []).append(row["connection"])
+        for sentence in _of_connection(row):
+            doubted.setdefault(sentence, []).append(row["connection"])
     for sentence, numbers in doubted.items():
         if numbers:
             yield f"{_which(numbers, capture.height)}: {sentence}"
+
+
+def _of_connection(row: Values) -> Iterator[str]:
+    if host := _half_scaled(row):
+        yield (
+            f"without the SYN of {host} the scale of its windows is not known, and they are shown"
+            " unscaled; those of the other end are scaled."
+        )
+    late = max(_both(row, "late_by"))
+    if late > 0:
+        yield (
+            f"packets of one direction stand behind their ACKs, by up to {fmt.seconds(late)}. They"
+            " were taken as earlier by that, and round trips are as uncertain."
+        )
+
+
+def _unread(file: FileFacts) -> str:
+    """Return what may hide a direction that is missing: packets that are not read."""
+    others = sum(number for why, number in file.ignored.items() if why != "outside the period")
+    if others * _HIDING < file.tcp_segments:
+        return ""
+    types = fmt.listed([f"0x{kind:04x}" for kind in file.unread_types][:_NAMED])
+    of_types = f", of the types {types} of Ethernet" if types else ""
+    return (
+        f"only one direction was read. The other may be among the {others:,} packets that are not"
+        f" read{of_types}: capture inside tunnels and tags, or without a filter on the direction."
+    )
 
 
 def _which(numbers: list[int], all_of_them: int) -> str:

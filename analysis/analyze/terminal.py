@@ -184,7 +184,7 @@ def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[st
     number = capture.height if in_all is None else in_all
     packed = f", {file.compression}" if file.compression else ""
     begin = ""
-    if file.first is not None:
+    if file.first is not None and file.timeless < file.packets:
         begin = f", from {datetime.fromtimestamp(file.first // 10**9, UTC):%Y-%m-%d %H:%M:%S} UTC"
     sentences = [
         f"\nFile: {file.format}{packed}, {fmt.size(file.bytes)},"

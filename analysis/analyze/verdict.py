@@ -8,7 +8,7 @@ round trip of the handshake (core/src/sender_view.rs).
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from analysis import fmt
 from analysis.analyze.causes import (
@@ -22,7 +22,7 @@ from analysis.analyze.causes import (
     resetting,
     silence,
 )
-from analysis.analyze.facts import ConnectionFacts, DirectionFacts
+from analysis.analyze.facts import ConnectionFacts, DirectionFacts, lost_packets
 
 MOST = 0.35
 """A cause of less than this share of the time is not what makes a connection slow."""
@@ -83,10 +83,16 @@ class CauseRule:
 def verdict(facts: ConnectionFacts) -> SlownessVerdict:
     """Return why a connection is slow, or why that cannot be told."""
     f = features(facts)
-    return decide(f).verdict(f, facts)
+    found = decide(f).verdict(f, facts)
+    if facts.file and facts.file.lost and found.cause not in _CERTAIN:
+        low = "low" if f.lost_share > LACKING else found.confidence
+        found = replace(found, lost=lost_packets(facts.file), confidence=low)
+    return found
 
 
 def decide(f: Features) -> CauseRule:
+    if not f.is_timed:
+        return _UNKNOWN
     if opening := next((rule for rule in OPENING if rule.when(f)), None):
         return opening
     if not f.answered or f.lacking > LACKING or f.lacks_acks:
@@ -96,6 +102,9 @@ def decide(f: Features) -> CauseRule:
     best = max(fitting, key=lambda rule: rule.share(f) or 0.0, default=_UNKNOWN)
     if best.cause != Cause.UNKNOWN and f.duration < BRIEF:
         best = _BRIEF
+    is_first = best.cause in _OF_PROGRAMS and max(f.first_waits) > f.time
+    if not f.is_reset and (is_first or best.cause == Cause.UNKNOWN):
+        best = next((rule for rule in _FIRST if rule.when(f)), best)
     return _RESET if f.is_reset and best.cause in _FAULTLESS else best
 
 
@@ -106,7 +115,7 @@ def why(facts: ConnectionFacts) -> Iterator[str]:
     for each in fields(f):
         value = getattr(f, each.name)
         yield f"{each.name} = {value() if callable(value) else value}"
-    for rule in (*OPENING, *RULES, _RESET, _BRIEF, _UNKNOWN):
+    for rule in (*OPENING, *RULES, *_FIRST, _RESET, _BRIEF, _UNKNOWN):
         fits = rule.when(f) and (rule.anywhere or f.place != "unknown" or rule not in RULES)
         share = rule.share(f) if fits else None
         mark = "decides" if rule is chosen else "fits" if fits else "does not fit"
@@ -203,7 +212,8 @@ def _open_window(f: Features) -> int:
 
 def _is_windowed(f: Features) -> bool:
     is_most = f.windowed - f.closed >= MOST * f.time
-    return is_most and not f.reads_slowly and f.carried > _open_window(f)
+    is_seen = f.place != "unknown" or f.trip > 0  # a round trip shows that ACKs come from afar
+    return is_most and is_seen and not f.reads_slowly and f.carried > _open_window(f)
 
 
 def _read_time(f: Features) -> int:
@@ -312,6 +322,11 @@ def _turns(facts: ConnectionFacts, way: DirectionFacts, time: int) -> str:
     return f"the {facts.role(way)} ({way.source}) took {took}"
 
 
+def _first(facts: ConnectionFacts, way: DirectionFacts) -> str:
+    wait = fmt.seconds(int(way["first_data_wait"]))
+    return f"the {facts.role(way)} ({way.source}) sent the first data after {wait}"
+
+
 def _idle(f: Features, facts: ConnectionFacts) -> str:
     way = _client(facts)
     if f.is_mutual and f.is_sparse:
@@ -335,6 +350,7 @@ def _unknown(f: Features, facts: ConnectionFacts) -> str:
     lacking = fmt.share(f.lacking, 1)
     is_short = f.segments < 10 and f.duration < 10 * f.trip
     reasons = {
+        "packets without a time show no cause": not f.is_timed,
         "no data was captured": not f.segments,
         "only one direction was captured": not f.answered,
         f"the capture lacks {lacking} of the acknowledged bytes": f.lacking > LACKING,
@@ -374,6 +390,8 @@ WORDS: Mapping[str, Callable[[Features, ConnectionFacts], str]] = {
     "wait": lambda f, _: fmt.milliseconds(f.delayed[0] // f.delayed[1]),
     "server": lambda f, facts: _turns(facts, facts.server, f.server),
     "client": lambda f, facts: _turns(facts, _client(facts), f.client),
+    "first_server": lambda _, facts: _first(facts, facts.server),
+    "first_client": lambda _, facts: _first(facts, _client(facts)),
     "idle": _idle,
     "trips": lambda f, _: fmt.counted(1 + f.answers[0], "round trip"),
 }
@@ -390,6 +408,12 @@ def _congested(f: Features) -> float:
 
 def _window_share(f: Features) -> float:
     return (f.windowed - f.closed) / f.time
+
+
+def _waited(f: Features, end: int) -> float:
+    """Return the part of all time that an end waited before the first data; 0 within a trip."""
+    wait = f.first_waits[end]
+    return wait / f.duration if wait > f.trip and f.duration else 0.0
 
 
 def _no_share(_f: Features) -> None:
@@ -451,6 +475,8 @@ _CONDITIONS: Mapping[str, _Condition] = {
         ),
         lambda f: f.pauses / f.time,
     ),
+    "first_server": (lambda f: _waited(f, 0) >= MOST, lambda f: _waited(f, 0)),
+    "first_client": (lambda f: _waited(f, 1) >= MOST, lambda f: _waited(f, 1)),
     "reset": (lambda f: f.is_reset, _no_share),
     "brief": (lambda f: f.duration < BRIEF, _no_share),
     "unknown": (lambda f: True, _no_share),
@@ -475,7 +501,11 @@ def _rules(stage: str) -> tuple[CauseRule, ...]:
     )
 
 
-OPENING, RULES = _rules("opening"), _rules("limit")
+OPENING, RULES, _FIRST = _rules("opening"), _rules("limit"), _rules("first")
 _RESET, _BRIEF, _UNKNOWN = _rules("end")
+_OF_PROGRAMS = (Cause.SERVER, Cause.CLIENT, Cause.IDLE, Cause.PAUSES)
+"""Causes that a longer time before the first data outweighs."""
+_CERTAIN = (Cause.REFUSED, Cause.RESET, Cause.WINDOW, Cause.UNSCALED, Cause.CLOSED, Cause.PATH)
+"""Causes that packets prove which were captured."""
 _FAULTLESS = (Cause.BRIEF, Cause.LINK, Cause.START, Cause.UNKNOWN)
 """Causes that leave the end of the connection as the first thing to say."""

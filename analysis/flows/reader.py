@@ -109,7 +109,10 @@ class FileFacts:
 
     Times are ns since 1970; `fault_offset` counts bytes of the unpacked stream. `backwards` counts
     the records whose time is before the previous record's; `longest_back` is the longest such step
-    in ns, 0 without one.
+    in ns, 0 without one; with `is_sorted` the packets were put in the order of their times.
+    `lost` are packets that the capture lost by its own account, between `lost_since` and
+    `lost_until` if that is known. `timeless` records have no time. `unread_types` counts records
+    of Ethernet by their type, if that is not read.
     """
 
     path: str
@@ -125,6 +128,12 @@ class FileFacts:
     last: int | None
     backwards: int
     longest_back: int
+    is_sorted: bool
+    lost: int
+    lost_since: int | None
+    lost_until: int | None
+    timeless: int
+    unread_types: dict[int, int]
     fault: str | None
     fault_offset: int | None
 
@@ -310,6 +319,7 @@ def write_without_copies(path: Path, to: Path, decode_as: Mapping[int, str] | No
             f"{to} cannot be written ({error.strerror or error}).", "Check the folder and its disk."
         ) from error
     except ValueError as error:
+        to.unlink(missing_ok=True)  # what was written until then
         raise TcplabError(
             f"{path} has packets of several link types, which one pcap file cannot hold.",
             "Split it by interface first, with Wireshark: -Y frame.interface_id==0.",
@@ -324,6 +334,7 @@ def file_facts(path: Path | str, results: Mapping[str, Any]) -> FileFacts:
     """Take the facts of a file out of the engine's results."""
     facts = {name: results[name] for name in _FACTS}
     facts["link_types"], facts["ignored"] = tuple(facts["link_types"]), dict(facts["ignored"])
+    facts["unread_types"] = dict(facts["unread_types"])
     facts["fault"] = FAULTS[facts["fault"]] if facts["fault"] else None
     return FileFacts(str(path), **facts)
 

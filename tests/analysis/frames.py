@@ -222,6 +222,18 @@ def _block(order: str, kind: int, body: bytes) -> bytes:
     return struct.pack(order + "I", kind) + length + padded + length
 
 
+def simple_blocks(records: Sequence[Record]) -> bytes:
+    """A pcapng file of simple packet blocks, which have no times."""
+    blocks = (_block("<", 3, struct.pack("<I", record.wire) + record.data) for record in records)
+    return pcapng([]) + b"".join(blocks)
+
+
+def statistics(lost: int, interface: int = 0) -> bytes:
+    """Statistics of an interface that dropped packets (isb_ifdrop)."""
+    head = struct.pack("<III", interface, 0, 0)
+    return _block("<", 5, head + struct.pack("<HHQI", 5, 8, lost, 0))
+
+
 def other_block(order: str = "<") -> bytes:
     """A block of a type that nobody knows."""
     return _block(order, 0x0BAD, b"skip me")

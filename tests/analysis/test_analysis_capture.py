@@ -82,7 +82,7 @@ def test_data_that_the_connection_s_second_end_sent_is_found(
     build_capture: Build, end: Read
 ) -> None:
     """The capture begins with an ACK."""
-    found, _ = end(build_capture(SENT_TWICE[2:3] + SENT_TWICE))
+    found, _ = end(build_capture([(0.0, *SENT_TWICE[2][1:]), *SENT_TWICE]))
     assert found is not None
     assert (found.by_a, len(found.data), found.values()["total_packets"]) == (
         False,

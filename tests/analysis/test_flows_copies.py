@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,17 @@ def test_dedup_writes_the_capture_without_copies(tmp_path: Path) -> None:
     count = len(flow.capture.records)
     assert f"without {count} copies" in called.stderr
     assert written.read_bytes()[24:] == alone.read_bytes()[24:]
+
+
+def test_dedup_of_several_link_types_leaves_no_file(tmp_path: Path) -> None:
+    records = transfer().capture.sorted()
+    mixed = [replace(one, interface=at % 2) for at, one in enumerate(records)]
+    links = [frames.MadeInterface(link) for link in (frames.ETHERNET, frames.RAW)]
+    path, written = tmp_path / "mixed.pcapng", tmp_path / "written.pcap"
+    path.write_bytes(frames.pcapng(mixed, links))
+    called = CliRunner().invoke(analyze, [str(path), "--dedup", str(written)])
+    assert called.exit_code and "several link types" in called.stderr
+    assert not written.exists()
 
 
 def test_dedup_never_writes_over_what_it_reads(tmp_path: Path) -> None:

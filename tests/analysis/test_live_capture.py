@@ -107,7 +107,8 @@ def test_files_by_chance_are_followed_as_they_are_read(number: int, tmp_path: Pa
             _fed(octets)
         return
     results, file, _ = _fed(octets)
-    assert results["connections"] == whole["connections"]
+    if not facts.backwards:  # what grows cannot be sorted
+        assert results["connections"] == whole["connections"]
     assert (file.fault, file.fault_offset) == (facts.fault, facts.fault_offset)
     assert (file.packets, file.ignored) == (facts.packets, facts.ignored)
 

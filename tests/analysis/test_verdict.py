@@ -13,7 +13,7 @@ from analysis.analyze.causes import REMEDIES, Cause, SlownessVerdict, features
 from analysis.analyze.facts import connection
 from analysis.analyze.verdict import verdict
 from tests.analysis.captures import MadeCapture, MadeFlow
-from tests.analysis.frames import ACK, RST
+from tests.analysis.frames import ACK, RST, simple_blocks
 from tests.analysis.looking import Look, only_connection
 
 FULL = 1448
@@ -446,3 +446,22 @@ def test_why_shows_features_and_rules(tmp_path: Path) -> None:
     output = CliRunner().invoke(main, ["analyze", "--why", str(path)]).output
     assert "carried = 2400" in output and "idle (idle): decides, 100%" in output
     assert "server (server): does not fit" in output
+
+
+def test_the_time_before_the_first_data_has_a_cause(look: Look) -> None:
+    for banner, cause in ((False, Cause.CLIENT), (True, Cause.SERVER)):
+        flow = MadeCapture().flow().open(rtt=0.02)
+        (flow.b if banner else flow.a).send(1.44 if banner else 1.42, 400)
+        (flow.a if banner else flow.b).send(1.46, 1300)
+        found = judged(look, flow)
+        assert found.cause == cause and "first data after 1.4 s" in found.sentence
+
+
+def test_packets_without_time_show_no_cause(look: Look, tmp_path: Path) -> None:
+    flow = windows(MadeCapture().flow(scales=(None, None)).open(rtt=TRIP), False)
+    path = tmp_path / "simple.pcapng"
+    path.write_bytes(simple_blocks(flow.capture.sorted()))
+    output = CliRunner().invoke(main, ["analyze", str(path)]).output
+    words = " ".join(output.split())
+    assert "Cannot tell: packets without a time show no cause." in words
+    assert "have no time (simple packet blocks)" in words and "1970" not in words

@@ -173,6 +173,8 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
         replace(TURNS, server=9 * S, is_mutual=True, message=535, message_time=S),
         {"message_time": (S, S - 1)},
     ),
+    (Cause.CLIENT, SOUND, {"first_waits": ((0, 3500 * MS), (0, 3499 * MS))}),
+    (Cause.SERVER, SOUND, {"first_waits": ((3500 * MS, 0), (3499 * MS, 0))}),
     (Cause.PATH, FAR, {"trip": (200 * MS, 200 * MS - 1)}),
     (Cause.PATH, FAR, {"duration": (1142 * MS, 1143 * MS)}),
     (Cause.PAUSES, replace(SOUND, busy_time=6500 * MS), {"idle": (3500 * MS, 3499 * MS)}),
@@ -210,5 +212,7 @@ def test_what_ends_at_once_has_no_cause_but_the_end() -> None:
     assert decide(brief).cause == Cause.BRIEF
     assert decide(replace(brief, is_reset=True)).cause == Cause.RESET
     assert decide(replace(LOSSY, is_reset=True)).cause == Cause.LOSS
-    windowed = replace(SOUND, windowed=9 * S)
-    assert decide(replace(windowed, place="unknown")).cause == Cause.UNKNOWN
+    assert decide(replace(QUEUED, place="unknown")).cause == Cause.UNKNOWN
+    windowed = replace(SOUND, windowed=9 * S, place="unknown")
+    assert decide(windowed).cause == Cause.WINDOW
+    assert decide(replace(windowed, trip=0)).cause == Cause.UNKNOWN

@@ -10,7 +10,7 @@ use crate::kind;
 use crate::packet_rows::Row;
 use crate::prefetch::fetch_lines;
 use crate::scoreboard::SegmentRepetition;
-use crate::segment::{Segment, ACK, EARLIER, PSH, RST, SYN};
+use crate::segment::{Segment, ACK, EARLIER, ELSEWHERE, PSH, RST, SEEN_TWICE, SYN};
 use crate::sender_view::{self, NEVER};
 use crate::sending::{advance, classify, transmit};
 use crate::step::{Place, Sacks, Step};
@@ -33,6 +33,8 @@ pub struct Connection {
     speaker: u8,
     /// Whether the latest segment had SYN: scales may still be agreed on.
     is_opening: bool,
+    /// Whether an ACK stands behind data that it released, with the same time.
+    pub ties: bool,
     pub handshake: Handshake,
     pub a: Direction,
     pub b: Direction,
@@ -49,6 +51,7 @@ impl Connection {
             last_packet: 0,
             speaker: 0,
             is_opening: false,
+            ties: false,
             handshake: Handshake::default(),
             a: Direction::default(),
             b: Direction::default(),
@@ -106,6 +109,9 @@ impl Connection {
         if segment.flags & EARLIER != 0 {
             return self.agree_earlier(segment, rare, forward);
         }
+        if segment.flags & (SEEN_TWICE | ELSEWHERE) != 0 {
+            return self.not_here(segment, forward, place);
+        }
         self.steps(segment, rare, segment.flags & !PSH, forward, place);
     }
 
@@ -144,6 +150,17 @@ impl Connection {
         }
         let (this, other) =
             if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
+        if step.payload == 0 && other.last_data == now {
+            self.ties |= is_tied(other, &step);
+        }
+        if flags & (SYN | ACK) == SYN && other.syn_acks > 0 && this.syns == 0 {
+            // Its answer stands before it.
+            let by = other.last_time.get().map_or(0, |last| now - last);
+            this.rare().come_late(by.max(0));
+        } else if flags & SYN != 0 && this.syns == 0 && this.acknowledged > step.first {
+            let by = now - this.acknowledged_time;
+            this.rare().come_late(by.max(0));
+        }
         count(segment, this, other, &step, place.compatible);
         let sacks = options(segment, rare, this, other, &mut step, place.compatible);
         payload(segment, rare, this, &mut step, place.compatible);
@@ -188,12 +205,25 @@ impl Connection {
     /// Data: does it answer the other end, or did it wait for an ACK?
     #[inline(always)]
     fn take_turn(&mut self, forward: bool, now: i64, packet: u32) {
+        if self.speaker == 0 {
+            self.begin_talk(forward, now);
+        }
         let speaker = if forward { 1 } else { 2 };
         let is_answer = self.speaker == 3 - speaker;
         let is_behind_short = if forward { self.a.short } else { self.b.short };
         self.speaker = speaker;
         if is_answer || is_behind_short {
             self.judge_turn(forward, now, packet, is_answer);
+        }
+    }
+
+    /// The first data: how long did their sender wait, that knew the connection open?
+    #[cold]
+    fn begin_talk(&mut self, forward: bool, now: i64) {
+        let back = if forward { Some(0) } else { self.handshake.outer };
+        if let (Some(done), Some(back)) = (self.handshake.done, back) {
+            let this = if forward { &mut self.a } else { &mut self.b };
+            this.rare().first_wait = Some((now - done - back).max(0));
         }
     }
 
@@ -215,6 +245,21 @@ impl Connection {
             Trips { to_sender: inner, to_receiver: outer }
         } else {
             Trips { to_sender: outer, to_receiver: inner }
+        }
+    }
+
+    /// A packet that was seen elsewhere: if it was seen where the connection is judged, it is a
+    /// copy.
+    #[cold]
+    fn not_here(&mut self, segment: &Segment, forward: bool, place: Place) {
+        let mut segment = *segment;
+        let is_copy = segment.flags & SEEN_TWICE != 0;
+        segment.flags &= !(SEEN_TWICE | ELSEWHERE);
+        let (this, other) =
+            if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
+        let step = numbers(&segment, segment.flags & !PSH, this, other);
+        if is_copy {
+            self.copy(&segment, step, forward, place);
         }
     }
 
@@ -288,6 +333,7 @@ impl Connection {
             (ACK, true) => {
                 handshake.inner = handshake.syn_ack_time.map(|time| (segment.time - time).max(0));
                 if let (Some(outer), Some(inner)) = (handshake.outer, handshake.inner) {
+                    handshake.done = Some(segment.time);
                     handshake.whole = handshake.first_syn.map(|time| (segment.time - time).max(0));
                     handshake.vantage = vantage(outer, inner);
                     self.a.smoothed.add(outer + inner);
@@ -300,6 +346,12 @@ impl Connection {
             _ => {}
         }
     }
+}
+
+/// Whether an ACK covers all before the data that were sent at the same time.
+fn is_tied(other: &Direction, step: &Step) -> bool {
+    let rest = other.data_end - step.ack.unwrap_or(other.data_end);
+    other.last_data == step.now && rest > 0 && rest <= i64::from(other.largest)
 }
 
 fn row<'a>(

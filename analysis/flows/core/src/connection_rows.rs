@@ -7,6 +7,7 @@ use crate::kind;
 use crate::limit_history::LimitRows;
 use crate::round_trips::Sums;
 use crate::rtt_samples::{Histogram, Samples};
+use crate::sightings::Hop;
 use crate::tcp_options::{FastOpen, Multipath};
 use crate::usage::limit;
 use crate::whole_packets::{whole, Identity};
@@ -40,7 +41,7 @@ pub fn add(
     connection: &mut Connection,
     compatible: bool,
 ) {
-    let number = identity.number as u32;
+    let (number, late, hops) = (identity.number as u32, identity.late, identity.hops);
     let end = connection.last_time;
     let (clock, packet) = (connection.clock, connection.last_packet as u32);
     let (a, b) = (&mut connection.a, &mut connection.b);
@@ -51,10 +52,10 @@ pub fn add(
     frame.next_row();
     whole(frame, identity, connection);
     let (a, b) = (&connection.a, &connection.b);
-    for (this, other, ending) in [(a, b, "_a2b"), (b, a, "_b2a")] {
+    for (at, (this, other, ending)) in [(a, b, "_a2b"), (b, a, "_b2a")].into_iter().enumerate() {
         let scaled = a.window_restarted && b.window_restarted;
-        Part { frame, this, other, ending, compatible, scaled, began: connection.first_time, end }
-            .add();
+        let (late_by, hop, began) = (late[at], hops[at], connection.first_time);
+        Part { frame, this, other, ending, compatible, scaled, began, end, late_by, hop }.add();
     }
     for (forward, this) in [(true, a), (false, b)] {
         if let Some(history) = &this.limited.history {
@@ -75,6 +76,8 @@ struct Part<'a> {
     scaled: bool,
     began: i64,
     end: i64,
+    late_by: i64,
+    hop: Option<&'a Hop>,
 }
 
 impl Part<'_> {
@@ -197,8 +200,14 @@ impl Part<'_> {
 
     fn stream(&mut self) {
         let this = self.this;
-        let last =
-            if this.believed_resets() > 0 { Some(this.latest_end) } else { this.fin_end.get() };
+        let last = match this.fin_end.get() {
+            // A reset behind a FIN has the number behind that, which is none of the stream.
+            Some(end) if this.believed_resets() > 0 && !self.compatible => {
+                Some(if this.latest_end == end + 1 { end } else { this.latest_end })
+            }
+            end if this.believed_resets() == 0 => end,
+            _ => Some(this.latest_end),
+        };
         let length = match (this.syns > 0 && this.fins > 0, last) {
             (true, Some(last)) if self.compatible => Some((last - 1).max(0)),
             // A reset may tell less than was sent, and so may a second FIN.
@@ -408,5 +417,15 @@ impl Part<'_> {
         self.integer("delayed_ack_time", rare.delayed_acks.time);
         self.unsigned("delayed_ack_first", rare.delayed_acks.first.into());
         self.unsigned("delayed_ack_last", rare.delayed_acks.last.into());
+        self.frame.integer_or_none("first_data_wait", self.ending, rare.first_wait);
+        self.integer("late_by", self.late_by);
+        let hop = self.hop;
+        self.unsigned("hop_packets", hop.map_or(0, |hop| hop.both));
+        self.unsigned("hop_lost", hop.map_or(0, |hop| hop.lost));
+        let times = hop.filter(|hop| hop.both > 0);
+        self.frame.integer_or_none("hop_delay_min", self.ending, times.map(|hop| hop.delays.min));
+        let median = times.and_then(|hop| hop.histogram.percentile(50));
+        self.frame.integer_or_none("hop_delay_p50", self.ending, median);
+        self.frame.integer_or_none("hop_delay_max", self.ending, times.map(|hop| hop.delays.max));
     }
 }

@@ -77,6 +77,14 @@ impl TableEntry {
         }
     }
 
+    /// The segments, while they are only kept.
+    pub fn kept(&self) -> Option<impl Iterator<Item = &Segment>> {
+        match &self.state {
+            State::Kept(segments) => Some(segments.iter().map(|(segment, ..)| segment)),
+            State::Counted(_) => None,
+        }
+    }
+
     /// What is counted of the connection, with the packets that were only kept so far.
     pub fn counted(self, modes: Modes) -> Box<Connection> {
         match self.state {

@@ -20,6 +20,9 @@ pub fn count(
     compatible: bool,
 ) {
     let flags = step.flags;
+    if segment.place != this.place {
+        (this.has_places, this.place) = (this.has_places || this.packets > 0, segment.place);
+    }
     this.packets += 1;
     if let Some(last) = this.last_time.get() {
         this.longest_pause = this.longest_pause.max(step.now - last);

@@ -78,6 +78,20 @@ pub struct RareCounters {
     pub losses: LossRecovery,
     pub answers: Answers,
     pub delayed_acks: DelayedAckWaits,
+    /// From the handshake to the first data of the connection, if these are of this end.
+    pub first_wait: Option<i64>,
+    /// Segments that stand behind their ACK in the file, and the longest time of one.
+    pub late_segments: u64,
+    pub late_by: i64,
+    /// Whether data were repeated at the time of their ACK.
+    pub has_ties: bool,
+}
+
+impl RareCounters {
+    pub fn come_late(&mut self, by: i64) {
+        self.late_segments += 1;
+        self.late_by = self.late_by.max(by);
+    }
 }
 
 /// Is not compiled into the steps, which it would make long.
@@ -158,6 +172,9 @@ pub struct Direction {
     pub recent_marks: [u32; 8],
     pub recent_ids: [u16; 8],
     pub recent_slot: u8,
+    /// The interface of its packets, and whether some are of another.
+    pub has_places: bool,
+    pub place: u16,
     pub owin_last: i64,
     pub owin_since: i64,
     pub owin_max: i64,

@@ -1,12 +1,13 @@
 //! The formats of capture files: recognises them, and reads pcap here, pcapng in `pcapng_blocks`.
 //! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
-use crate::packet_records::{word, Fault, Format, Record, Sink, LARGEST};
+use crate::packet_records::{word, Dropped, Fault, Format, Record, Sink, LARGEST};
 use crate::pcapng_blocks::Section;
 use crate::stream::Source;
 
 const FILE_HEADER: usize = 24;
 const HEADER: usize = 16;
+const SNOOP_HEADER: usize = 16;
 /// Kuznetsov's patch of libpcap adds the interface's number, the protocol and the packet's kind.
 const MODIFIED_HEADER: usize = 24;
 
@@ -54,6 +55,7 @@ pub fn recognise(source: &mut Source) -> Option<(Format, bool)> {
         [0x34, 0xcd, 0xb2, 0xa1] => Some((Format::PcapModified, false)),
         [0xa1, 0xb2, 0xcd, 0x34] => Some((Format::PcapModified, true)),
         [0x0a, 0x0d, 0x0d, 0x0a] => Some((Format::Pcapng, false)),
+        [b's', b'n', b'o', b'o'] => Some((Format::Snoop, true)),
         _ => None,
     }
 }
@@ -63,6 +65,7 @@ pub fn recognise(source: &mut Source) -> Option<(Format, bool)> {
 pub enum Records {
     Pcap(PcapLayout),
     Pcapng(Section),
+    Snoop { link: u16 },
 }
 
 /// How the records of a pcap file begin.
@@ -102,6 +105,9 @@ impl Records {
         if format == Format::Pcapng {
             return Some(Records::Pcapng(Section::default()));
         }
+        if format == Format::Snoop {
+            return snoop_header(source, sink);
+        }
         if !source.need(FILE_HEADER) {
             return None;
         }
@@ -122,9 +128,54 @@ impl Records {
     pub fn read(&mut self, source: &mut Source, sink: &mut impl Sink) -> Option<Fault> {
         match self {
             Records::Pcapng(section) => section.read(source, sink),
+            Records::Snoop { link } => snoop(source, *link, sink),
             Records::Pcap(layout) if layout.big => pcap::<true>(source, *layout, sink),
             Records::Pcap(layout) => pcap::<false>(source, *layout, sink),
         }
+    }
+}
+
+/// RFC 1761: a name of eight bytes, the version, and a number for the link's type.
+fn snoop_header(source: &mut Source, sink: &mut impl Sink) -> Option<Records> {
+    if !source.need(SNOOP_HEADER) {
+        return None;
+    }
+    let link = match word(source.window(), 12, true) {
+        4 => 1,  // Ethernet
+        8 => 10, // FDDI
+        other => 0x100 | other.min(0xff) as u16,
+    };
+    sink.interface(link, 0);
+    source.take(SNOOP_HEADER);
+    Some(Records::Snoop { link })
+}
+
+fn snoop(source: &mut Source, link: u16, sink: &mut impl Sink) -> Option<Fault> {
+    let mut drops = 0;
+    while source.need(SNOOP_HEADER + 8) {
+        let head: Vec<u32> = (0..6).map(|at| word(source.window(), 4 * at, true)).collect();
+        let (length, captured, whole) = (head[0], head[1], head[2] as usize);
+        if captured > LARGEST || whole < SNOOP_HEADER + 8 + captured as usize {
+            return Some(Fault::Length);
+        }
+        if !source.need(whole) {
+            return Some(Fault::Cut);
+        }
+        if head[3] != drops {
+            drops = head[3];
+            sink.lost(Dropped::InAll { count: drops.into() });
+        }
+        let time = i64::from(head[4]) * 1_000_000_000 + i64::from(head[5]) * 1000;
+        let bytes = &source.window()[SNOOP_HEADER + 8..][..captured as usize];
+        if !sink.record(&Record { time, link, interface: 0, length, bytes }) {
+            return None;
+        }
+        source.take(whole);
+    }
+    if source.window().is_empty() {
+        None
+    } else {
+        Some(Fault::Cut)
     }
 }
 
@@ -148,7 +199,8 @@ fn pcap<const BIG: bool>(
         if !source.need(whole) {
             return Some(Fault::Cut);
         }
-        if !sink.record(&Record { time, link, length, bytes: &source.window()[header..whole] }) {
+        let bytes = &source.window()[header..whole];
+        if !sink.record(&Record { time, link, interface: 0, length, bytes }) {
             return None;
         }
         source.take(whole);

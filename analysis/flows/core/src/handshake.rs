@@ -26,6 +26,8 @@ pub struct Handshake {
     /// From the first SYN to the ACK of the SYN-ACK.
     pub whole: Option<i64>,
     pub vantage: Vantage,
+    /// When that ACK passed.
+    pub done: Option<i64>,
     /// Both ends sent a SYN before they saw the other's: its halves are no round trips.
     pub crossed: bool,
 }

@@ -42,11 +42,13 @@ pub mod restarts;
 pub mod round_trips;
 pub mod rtt_samples;
 pub mod scoreboard;
+pub mod second_reading;
 pub mod segment;
 pub mod sender_view;
 pub mod sending;
 pub mod sent_segment;
 pub mod sequence_ranges;
+pub mod sightings;
 pub mod step;
 pub mod stream;
 pub mod tcp_options;
@@ -68,6 +70,7 @@ use networks::Networks;
 use packet_parser::{Asked, Facts, Parsed};
 use packet_records::{Fault, Format};
 use pairs::Pairs;
+use second_reading::Plan;
 use stream::{Compression, Source};
 
 /// What the reading of one file gave.
@@ -81,6 +84,8 @@ pub struct Reading {
     pub datagrams: Datagrams,
     pub errors: IcmpErrors,
     pub fault: Option<(Fault, u64)>,
+    /// How the file was read once more, if that was needed.
+    pub plan: Option<Plan>,
 }
 
 /// Why nothing was read.
@@ -97,6 +102,16 @@ pub fn read(
     asked: Asked,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Reading, Refused> {
+    let (packets, first) = (table.rows.is_some(), read_once(path, table, asked.clone(), go_on)?);
+    second_reading::improve(path, (table, packets), first, asked, go_on)
+}
+
+fn read_once(
+    path: &std::path::Path,
+    table: &mut Table,
+    asked: Asked,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Reading, Refused> {
     let (mut source, compression) = Source::open(path).map_err(Refused::Unreadable)?;
     let (format, big) = formats::recognise(&mut source).ok_or(Refused::NoCapture)?;
     let (fault, Parsed { facts, pairs, networks, datagrams, errors }) =
@@ -104,5 +119,17 @@ pub fn read(
             formats::read(&mut source, format, big, parser)
         });
     let bytes = source.offset;
-    Ok(Reading { format, compression, bytes, facts, pairs, networks, datagrams, errors, fault })
+    let plan = None;
+    Ok(Reading {
+        format,
+        compression,
+        bytes,
+        facts,
+        pairs,
+        networks,
+        datagrams,
+        errors,
+        fault,
+        plan,
+    })
 }

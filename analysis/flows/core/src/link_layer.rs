@@ -2,8 +2,8 @@
 //! numbers only).
 
 use crate::rare_links::{
-    before_wireless, cisco_hdlc, frame_relay, labels, netfilter_log, over_infiniband, packet_tap,
-    service_header, snap, wireless,
+    before_wireless, cisco_hdlc, endace, frame_relay, juniper, labels, netfilter_log,
+    over_infiniband, packet_tap, service_header, snap, wireless,
 };
 
 /// Why a packet is no TCP segment for us. The position is its place in the counts; `NAMES` are
@@ -67,6 +67,15 @@ fn other_offset(link: u16, bytes: &[u8]) -> IpPlace {
         281 | 284 => typed(bytes, 16),
         282 => typed(bytes, 4 + 12),
         285 => typed(bytes, 12 + EXTENDED_DSA),
+        178 => {
+            let (at, is_frame) = juniper(bytes).ok_or(Ignored::NotIp)?;
+            if is_frame {
+                typed(bytes, at + 12)
+            } else {
+                Ok((at, 0))
+            }
+        }
+        197 => typed(bytes, endace(bytes).ok_or(Ignored::NotIp)? + 12),
         258 => {
             let (link, at) = packet_tap(bytes).ok_or(Ignored::NotIp)?;
             // A header within a header would be no capture of macOS.
@@ -93,6 +102,8 @@ fn untagged(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
     match link {
         12 | 14 | 101 | 228 | 229 => Ok(0),
         0 | 108 => loopback(bytes),
+        // FDDI: a control byte and two addresses.
+        10 => snap(bytes, 13).ok_or(Ignored::NotIp),
         9 | 50 => point_to_point(bytes, 0),
         104 => cisco_hdlc(bytes).ok_or(Ignored::NotIp),
         242 => over_infiniband(bytes).ok_or(Ignored::NotIp),
@@ -134,6 +145,15 @@ fn behind_tags(bytes: &[u8], mut at: usize, mut vlans: Vlans) -> IpPlace {
             }
             0xdada => {
                 at += EXTENDED_DSA;
+                continue;
+            }
+            // Cisco's metadata, VN-Tag, and E-Tag (802.1BR): what follows them has a type again.
+            0x8909 | 0x893f => {
+                at += 2 + 6;
+                continue;
+            }
+            0x8926 => {
+                at += 2 + 4;
                 continue;
             }
             0x894f => {
@@ -184,6 +204,10 @@ pub fn point_to_point(bytes: &[u8], at: usize) -> Result<usize, Ignored> {
     let at = if bytes.len() >= at + 2 && pair(bytes, at) == 0xff03 { at + 2 } else { at };
     match bytes.get(at..at + 2) {
         Some([0x00, 0x21]) | Some([0x00, 0x57]) => Ok(at + 2),
+        // Cisco's HDLC in place of PPP: unicast or broadcast.
+        Some([0x0f, _]) | Some([0x8f, _]) => {
+            cisco_hdlc(&bytes[at..]).map(|place| place + at).ok_or(Ignored::NotIp)
+        }
         _ => Err(Ignored::NotIp),
     }
 }

@@ -2,13 +2,17 @@
 
 use crate::datagrams::Datagrams;
 use crate::icmp_errors::IcmpErrors;
-use crate::link_layer::{Ignored, NAMES};
+use crate::link_layer::{pair, Ignored, NAMES};
 use crate::networks::Networks;
-use crate::packet_records::Record;
+use crate::packet_records::{Dropped, Record};
 use crate::pairs::Pairs;
 use crate::segment::{parse, Ends, Segment, EARLIER, SYN};
 use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
 use crate::tunnels::{TunnelPorts, Unwrapped, Wrappings};
+
+/// Linux's cooked capture of the second version, with the interface's number.
+const COOKED_2: u16 = 276;
+const MOST_TYPES: usize = 64;
 
 /// What the file says beside its segments.
 #[derive(Clone, Default)]
@@ -23,6 +27,17 @@ pub struct Facts {
     pub longest_back: i64,
     pub link_types: Vec<u16>,
     pub snaplen: u32,
+    /// How far the latest time was ahead of a record at most, and that time.
+    pub behind: i64,
+    top: i64,
+    /// Packets that the capture lost by its own account, and between which records.
+    pub lost: u64,
+    pub lost_since: Option<i64>,
+    pub lost_until: Option<i64>,
+    /// Records without a time.
+    pub timeless: u64,
+    /// Records of Ethernet whose type is not read, by it.
+    pub unread_types: Vec<(u16, u64)>,
 }
 
 /// The moments, in nanoseconds, within which packets count: since 1970, or if `relative` since the
@@ -71,6 +86,7 @@ pub struct PacketParser {
     period: Option<Period>,
     ends: Ends,
     rare: RareFields,
+    lost_before: u64,
 }
 
 /// What the parsing gives beside the segments.
@@ -87,7 +103,7 @@ impl PacketParser {
         let (facts, pairs, ends, rare) = Default::default();
         let Asked { period, tunnels } = asked;
         let wrappings = Wrappings { ports: tunnels, ..Wrappings::default() };
-        PacketParser { facts, pairs, wrappings, compatible, period, ends, rare }
+        PacketParser { facts, pairs, wrappings, compatible, period, ends, rare, lost_before: 0 }
     }
 
     /// The rare fields of the segment that was taken last.
@@ -108,7 +124,7 @@ impl PacketParser {
         let first = *facts.first.get_or_insert(record.time);
         if let Some(last) = facts.last.replace(record.time) {
             if record.time < last {
-                back(facts, last - record.time);
+                back(facts, last, record.time);
             }
         }
         if let Some(period) = self.period {
@@ -119,8 +135,12 @@ impl PacketParser {
         }
         if let Err(why) = self.parse(record, segment) {
             ignore(&mut self.facts, why);
+            if why == Ignored::NotIp && record.link == 1 && record.bytes.len() > 14 {
+                count_type(&mut self.facts, pair(record.bytes, 12));
+            }
             return false;
         }
+        segment.place = place_of(record);
         (segment.pair, segment.turned) = self.pairs.find(&self.ends);
         self.facts.segments += 1;
         true
@@ -164,6 +184,20 @@ impl PacketParser {
         self.period.map_or(true, |period| period.holds(time, first))
     }
 
+    /// The capture's account of what it lost; two accounts are of the same packets.
+    pub fn lost(&mut self, lost: Dropped) {
+        let facts = &mut self.facts;
+        match lost {
+            Dropped::InAll { count } => facts.lost = facts.lost.max(count),
+            Dropped::Before { count, since, until } => {
+                self.lost_before += count;
+                facts.lost = facts.lost.max(self.lost_before);
+                facts.lost_since.get_or_insert(since);
+                facts.lost_until = Some(until);
+            }
+        }
+    }
+
     pub fn interface(&mut self, link: u16, snaplen: u32) {
         if !self.facts.link_types.contains(&link) {
             self.facts.link_types.push(link);
@@ -191,9 +225,31 @@ impl PacketParser {
 }
 
 #[cold]
-fn back(facts: &mut Facts, step: i64) {
+fn back(facts: &mut Facts, last: i64, time: i64) {
     facts.backwards += 1;
-    facts.longest_back = facts.longest_back.max(step);
+    facts.longest_back = facts.longest_back.max(last - time);
+    facts.top = facts.top.max(last);
+    facts.behind = facts.behind.max(facts.top - time);
+}
+
+#[cold]
+fn count_type(facts: &mut Facts, kind: u16) {
+    let types = &mut facts.unread_types;
+    match types.iter().position(|known| known.0 == kind) {
+        Some(at) => types[at].1 += 1,
+        None if types.len() < MOST_TYPES => types.push((kind, 1)),
+        None => {}
+    }
+}
+
+/// Where a record was captured, as far as its interface tells: by its number in pcapng, or that of
+/// Linux's cooked capture.
+#[inline(always)]
+fn place_of(record: &Record) -> u16 {
+    if record.link == COOKED_2 {
+        return pair(record.bytes, 6) ^ record.interface << 8;
+    }
+    record.interface
 }
 
 #[cold]

@@ -8,6 +8,8 @@ pub struct Record<'a> {
     /// Nanoseconds since 1970.
     pub time: i64,
     pub link: u16,
+    /// The interface of pcapng, counted in its section.
+    pub interface: u16,
     /// Bytes that were on the wire.
     pub length: u32,
     pub bytes: &'a [u8],
@@ -18,6 +20,17 @@ pub trait Sink {
     fn record(&mut self, record: &Record) -> bool;
     /// Facts that headers state: a link type and a snap length, once for each.
     fn interface(&mut self, link: u16, snaplen: u32);
+    /// The capture itself lost packets.
+    fn lost(&mut self, _lost: Dropped) {}
+    /// The next record has no time.
+    fn timeless(&mut self) {}
+}
+
+/// Packets that a capture lost before one of its records, or by an interface's statistics.
+#[derive(Clone, Copy)]
+pub enum Dropped {
+    Before { count: u64, since: i64, until: i64 },
+    InAll { count: u64 },
 }
 
 /// Why reading ended before the end; the sentences are in Python.
@@ -46,6 +59,7 @@ pub enum Format {
     PcapNanosecond,
     PcapModified,
     Pcapng,
+    Snoop,
 }
 
 impl Format {
@@ -55,6 +69,7 @@ impl Format {
             Format::PcapNanosecond => "pcap-nanosecond",
             Format::PcapModified => "pcap-modified",
             Format::Pcapng => "pcapng",
+            Format::Snoop => "snoop",
         }
     }
 }

@@ -1,12 +1,13 @@
 //! pcapng: sections, interfaces and packet blocks. Format: draft-ietf-opsawg-pcapng.
 
-use crate::packet_records::{word, Fault, Record, Sink, LARGEST};
+use crate::packet_records::{word, Dropped, Fault, Record, Sink, LARGEST};
 use crate::stream::Source;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 2;
 const SIMPLE: u32 = 3;
+const STATISTICS: u32 = 5;
 const ENHANCED: u32 = 6;
 /// Later times than this, the year 2116, are taken for it: differences of times then never
 /// overflow.
@@ -22,6 +23,8 @@ struct Interface {
     resolution: u128,
     /// Seconds to add.
     offset: i64,
+    /// Packets that its statistics say were lost so far.
+    lost: u64,
 }
 
 /// What a section has stated so far.
@@ -82,6 +85,7 @@ impl Section {
                 self.packet(body, usize::from(half(body, 0, self.big)), sink)
             }
             SIMPLE => self.simple(body, sink),
+            STATISTICS => self.statistics(body, sink),
             _ => Ok(true),
         }
     }
@@ -91,7 +95,7 @@ impl Section {
             return Err(Fault::Block);
         }
         let (link, snaplen) = (half(body, 0, self.big), word(body, 4, self.big));
-        let mut interface = Interface { link, snaplen, resolution: 1_000_000, offset: 0 };
+        let mut interface = Interface { link, snaplen, resolution: 1_000_000, offset: 0, lost: 0 };
         self.options(&body[8..], &mut interface);
         sink.interface(link, snaplen);
         self.interfaces.push(interface);
@@ -135,14 +139,54 @@ impl Section {
             return Err(Fault::Length);
         }
         let units = u64::from(word(body, 4, self.big)) << 32 | u64::from(word(body, 8, self.big));
-        self.time = about.nanoseconds(units);
+        let before = std::mem::replace(&mut self.time, about.nanoseconds(units));
         let length = word(body, 16, self.big).max(captured as u32);
+        let padded = 20 + ((captured + 3) & !3);
+        if body.len() >= padded + 12 {
+            if let Some(count) = self.number(&body[padded..], 4).filter(|count| *count > 0) {
+                let since = if before == 0 { self.time } else { before };
+                sink.lost(Dropped::Before { count, since, until: self.time });
+            }
+        }
         Ok(sink.record(&Record {
             time: self.time,
             link: about.link,
+            interface: interface as u16,
             length,
             bytes: &body[20..20 + captured],
         }))
+    }
+
+    /// An interface's packets lost by it or the system, isb_ifdrop (5) and isb_osdrop (7).
+    fn statistics(&mut self, body: &[u8], sink: &mut impl Sink) -> Result<bool, Fault> {
+        if body.len() < 12 {
+            return Err(Fault::Block);
+        }
+        let lost = [5, 7].iter().filter_map(|code| self.number(&body[12..], *code)).sum();
+        if let Some(interface) = self.interfaces.get_mut(word(body, 0, self.big) as usize) {
+            interface.lost = interface.lost.max(lost);
+        }
+        let count = self.interfaces.iter().map(|interface| interface.lost).sum();
+        sink.lost(Dropped::InAll { count });
+        Ok(true)
+    }
+
+    /// A number of 64 bits among options.
+    #[cold]
+    fn number(&self, mut rest: &[u8], wanted: u16) -> Option<u64> {
+        while rest.len() >= 4 {
+            let (code, length) = (half(rest, 0, self.big), usize::from(half(rest, 2, self.big)));
+            if code == 0 || rest.len() < 4 + length {
+                return None;
+            }
+            if code == wanted && length == 8 {
+                let halves = [4, 8].map(|at| u64::from(word(rest, at, self.big)));
+                let [high, low] = if self.big { halves } else { [halves[1], halves[0]] };
+                return Some(high << 32 | low);
+            }
+            rest = &rest[(4 + ((length + 3) & !3)).min(rest.len())..];
+        }
+        None
     }
 
     fn simple(&mut self, body: &[u8], sink: &mut impl Sink) -> Result<bool, Fault> {
@@ -153,9 +197,11 @@ impl Section {
         let length = word(body, 0, self.big);
         let most = if about.snaplen == 0 { length } else { length.min(about.snaplen) };
         let captured = (most as usize).min(body.len() - 4);
+        sink.timeless();
         Ok(sink.record(&Record {
             time: self.time,
             link: about.link,
+            interface: 0,
             length,
             bytes: &body[4..4 + captured],
         }))

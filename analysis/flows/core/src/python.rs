@@ -12,6 +12,7 @@ use crate::packet_parser::{Asked, Facts, Moment, PacketParser, Period};
 use crate::packet_records::Fault;
 use crate::packet_rows::Piece;
 use crate::pairs::Pairs;
+use crate::second_reading::Plan;
 use crate::text_lines::{TextCells, TextColumn};
 use crate::tunnels::UdpTunnel;
 use crate::whole_packets::Identity;
@@ -54,6 +55,7 @@ fn analyse(
     facts.set_item("compression", reading.compression.name())?;
     facts.set_item("bytes", reading.bytes)?;
     fault(&facts, reading.fault)?;
+    facts.set_item("is_sorted", reading.plan.as_ref().map_or(false, |plan| plan.horizon > 0))?;
     file(&facts, &reading.facts)?;
     let (frame, limits) = py.allow_threads(|| frames(&mut table, &reading));
     facts.set_item("connections", columns(py, frame.columns)?)?;
@@ -137,6 +139,11 @@ fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
     made.set_item("last", facts.last)?;
     made.set_item("backwards", facts.backwards)?;
     made.set_item("longest_back", facts.longest_back)?;
+    made.set_item("lost", facts.lost)?;
+    made.set_item("lost_since", facts.lost_since)?;
+    made.set_item("lost_until", facts.lost_until)?;
+    made.set_item("timeless", facts.timeless)?;
+    made.set_item("unread_types", facts.unread_types.clone())?;
     let ignored = PyDict::new(made.py());
     for (name, count) in NAMES.iter().zip(facts.ignored) {
         if count > 0 {
@@ -152,7 +159,7 @@ fn frames(table: &mut Table, reading: &Reading) -> (Frame, LimitRows) {
     let (mut frame, mut limits) = (Frame::new(table.connections.len()), LimitRows::default());
     let (compatible, keeps_limits) = (table.compatible, table.rows.is_some());
     for known in std::mem::take(&mut table.connections) {
-        let identity = identity(&known, &reading.pairs, &reading.networks);
+        let identity = identity(&known, &reading.pairs, &reading.networks, reading.plan.as_ref());
         let mut connection = known.counted((compatible, keeps_limits));
         if let (true, Some(last)) = (compatible, reading.facts.last) {
             connection.idle_until(last);
@@ -162,10 +169,18 @@ fn frames(table: &mut Table, reading: &Reading) -> (Frame, LimitRows) {
     (frame, limits)
 }
 
-fn identity(known: &TableEntry, pairs: &Pairs, networks: &Networks) -> Identity {
+fn identity<'a>(
+    known: &TableEntry,
+    pairs: &Pairs,
+    networks: &Networks,
+    plan: Option<&'a Plan>,
+) -> Identity<'a> {
     let ends = pairs.ends(known.pair, known.turned);
     let network = networks.name(ends.network);
-    Identity { number: known.number as usize, ends, network }
+    let ways = [(known.pair, known.turned), (known.pair, !known.turned)];
+    let late = ways.map(|way| plan.map_or(0, |plan| plan.late_by(way)));
+    let hops = ways.map(|way| plan.and_then(|plan| plan.hop(way)));
+    Identity { number: known.number as usize, ends, network, late, hops }
 }
 
 /// A capture that grows; the thread that makes it feeds it.
@@ -196,6 +211,7 @@ impl Follower {
         facts.set_item("format", self.0.format().map_or("", |format| format.name()))?;
         facts.set_item("compression", "")?;
         facts.set_item("bytes", self.0.offset())?;
+        facts.set_item("is_sorted", false)?;
         fault(&facts, self.0.fault)?;
         let counting = &mut self.0.counting;
         file(&facts, &counting.parser.facts())?;
@@ -210,7 +226,7 @@ impl Follower {
 fn present_frame(table: &mut Table, parser: &PacketParser) -> Frame {
     let (mut frame, mut limits) = (Frame::new(table.connections.len()), LimitRows::default());
     for known in &mut table.connections {
-        let identity = identity(known, &parser.pairs, parser.networks());
+        let identity = identity(known, &parser.pairs, parser.networks(), None);
         known.look(false, |connection| {
             connection_rows::add(&mut frame, &mut limits, identity, connection, false);
         });

@@ -62,6 +62,32 @@ pub fn snap(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
+/// Juniper's Ethernet: a magic number, flags and perhaps extensions, then a frame, or a packet if a
+/// flag says so; the place, and whether it is a frame.
+pub fn juniper(bytes: &[u8]) -> Option<(usize, bool)> {
+    let head = bytes.get(..6)?;
+    if head[..3] != *b"MGC" {
+        return None;
+    }
+    let extensions = if head[3] & 0x80 != 0 { 2 + usize::from(pair(head, 4)) } else { 0 };
+    let at = 4 + extensions;
+    if head[3] & 2 != 0 {
+        return [at, at + 4].iter().find_map(|at| version(bytes, *at)).map(|at| (at, false));
+    }
+    Some((at, true))
+}
+
+/// Endace's records (ERF) of Ethernet: 16 bytes, extension headers of 8, two of padding.
+pub fn endace(bytes: &[u8]) -> Option<usize> {
+    let kind = *bytes.get(8)?;
+    let (mut at, mut more) = (16, kind);
+    while more & 0x80 != 0 {
+        more = *bytes.get(at)?;
+        at += 8;
+    }
+    matches!(kind & 0x7f, 2 | 11 | 16).then_some(at + 2)
+}
+
 /// Cisco's HDLC: address, control, EtherType.
 pub fn cisco_hdlc(bytes: &[u8]) -> Option<usize> {
     matches!(pair(bytes.get(..4)?, 2), 0x0800 | 0x86dd).then_some(4)

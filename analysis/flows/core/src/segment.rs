@@ -19,6 +19,10 @@ pub const AE: u16 = 256;
 /// No flag on the wire: the segment has a SYN and came before the period that is analysed. Only its
 /// options count.
 pub const EARLIER: u16 = 1 << 15;
+/// No flags on the wire: a copy of a packet that was seen elsewhere too, or one that was not seen
+/// where its connection is judged (see `sightings`).
+pub const SEEN_TWICE: u16 = 1 << 14;
+pub const ELSEWHERE: u16 = 1 << 13;
 
 const TCP: u8 = 6;
 const EXTENSIONS: usize = 16;
@@ -84,6 +88,8 @@ pub struct Segment {
     pub ip_id: Option<u16>,
     pub ecn: u8,
     pub ttl: u8,
+    /// The interface that saw it.
+    pub place: u16,
     /// Whether `stamps` are of the segment.
     pub is_stamped: bool,
     pub stamps: Timestamps,

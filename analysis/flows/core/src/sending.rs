@@ -7,6 +7,13 @@ use crate::losses::{Retransmission, SenderSituation, SequenceGap};
 use crate::segment::{Segment, ACK, FIN, RST, SYN};
 use crate::step::{Place, Step};
 
+const MILLISECOND: i64 = 1_000_000;
+/// Keep-alives come after seconds without data; a host that is asked for it sends them each second
+/// (TCP_KEEPIDLE of Linux).
+const SOONEST_KEEPALIVE: i64 = 10 * MILLISECOND;
+/// An ACK is delayed by less than half a second (RFC 9293, section 3.8.6.3).
+const LONGEST_DELAY: i64 = 500 * MILLISECOND;
+
 /// The segment enters the scoreboard; what it repeats is counted as tcptrace does.
 #[inline(always)]
 pub fn transmit(this: &mut Direction, other: &Direction, step: &mut Step, compatible: bool) {
@@ -63,7 +70,7 @@ pub fn classify(
 ) -> u8 {
     let flags = step.flags;
     if step.payload == 0 && flags & (SYN | FIN) == 0 {
-        return if flags & RST != 0 { kind::NONE } else { empty(this, other, step) };
+        return if flags & RST != 0 { kind::NONE } else { empty(segment, this, other, step) };
     }
     if flags & SYN != 0 {
         let first = if step.payload > 0 { kind::NEW } else { kind::NONE };
@@ -77,11 +84,21 @@ pub fn classify(
         return again_or(this, step, this.fins > 1, kind::FIN, kind::NONE);
     }
     if step.first >= this.next && !step.probe {
+        if step.first < this.acknowledged && this.next > 0 {
+            behind_ack(this, step);
+        }
         gap(segment, this, step);
         return kind::NEW;
     }
     let row = place.rows.as_deref().map_or(0, |rows| rows.count);
     repetition(segment, this, other, *step, handshake, (row, place.number))
+}
+
+/// New data whose ACK stands before them in the file.
+#[cold]
+fn behind_ack(this: &mut Direction, step: &Step) {
+    let by = step.now - this.acknowledged_time;
+    this.rare().come_late(by);
 }
 
 /// Remembers the gap that a segment leaves, if it leaves one.
@@ -115,10 +132,10 @@ fn again_or(this: &mut Direction, step: &Step, again: bool, repeated: u8, first:
 
 /// A segment without payload: does it ask for an answer?
 #[inline(always)]
-fn empty(this: &mut Direction, other: &Direction, step: &Step) -> u8 {
+fn empty(segment: &Segment, this: &mut Direction, other: &Direction, step: &Step) -> u8 {
     // What is acknowledged was sent, though the capture may lack it.
     let next = this.next.max(this.acknowledged);
-    if step.first >= next || step.first < 0 {
+    if step.first >= next || step.first < 0 || is_overtaken(segment, this, other, step) {
         return kind::NONE;
     }
     let chosen = if other.advertises_zero && step.first == this.acknowledged - 1 {
@@ -132,6 +149,18 @@ fn empty(this: &mut Direction, other: &Direction, step: &Step) -> u8 {
     chosen
 }
 
+/// Whether later packets of its sender passed an ACK: it acknowledges less than they did, or its
+/// clock is older; without a clock, whether it comes sooner than any keep-alive.
+#[cold]
+fn is_overtaken(segment: &Segment, this: &Direction, other: &Direction, step: &Step) -> bool {
+    let soon = this.last_data + SOONEST_KEEPALIVE > step.now && this.data_packets > 0;
+    let is_older = match segment.timestamps() {
+        Some((stamp, _)) => this.stamps.is_older(stamp),
+        None => soon,
+    };
+    is_older || step.ack.map_or(false, |ack| ack < other.acknowledged)
+}
+
 /// A segment with payload that does not simply continue the last one.
 #[cold]
 fn repetition(
@@ -143,6 +172,9 @@ fn repetition(
     (row, number): (usize, u64),
 ) -> u8 {
     let again = step.added.again.min(step.payload);
+    if step.now == this.acknowledged_time && step.first < this.acknowledged {
+        this.rare().has_ties = true;
+    }
     let keepalive = step.payload == 1 && step.end == this.next && this.acknowledged >= this.next;
     let timestamp = segment.timestamps().map(|pair| pair.0);
     let chosen = if keepalive {
@@ -159,12 +191,16 @@ fn repetition(
             (next, packets, handshake.trip()),
         );
         kind::LATE
-    } else if step.copy || handshake.at_receiver(forward) {
+    } else if step.copy || (handshake.at_receiver(forward) && has_arrived(this, &step)) {
         kind::COPY
     } else if is_refused(this, other, &step) {
         kind::FASTOPEN
     } else {
-        let about = situation(this, other, &step);
+        let mut about = situation(this, other, &step);
+        if handshake.at_receiver(forward) {
+            // The host there answers at once; the round trip is the handshake's.
+            about.rtt = handshake.trip();
+        }
         this.rare().losses.classify(&about)
     };
     let rare = this.rare();
@@ -192,6 +228,17 @@ fn repetition(
     let end = rare.losses.end();
     this.repeated_end = this.repeated_end.max(end);
     chosen
+}
+
+/// At the receiver: whether the host took the bytes when they came first. It acknowledges at once
+/// what it repeats or lacks (RFC 5681, section 4.2), and the rest within half a second (RFC 9293,
+/// section 3.8.6.3): what it drops behind the capture is missing from its ACKs and SACKs.
+fn has_arrived(this: &Direction, step: &Step) -> bool {
+    let sent = step.added.earlier.map_or(step.now, |(time, _)| time);
+    let is_taken = step.first < this.acknowledged || this.sacked.holds(step.first);
+    let is_late = this.duplicates > 0 || step.now - sent > LONGEST_DELAY;
+    let is_missing = step.first <= this.acknowledged && is_late;
+    is_taken || !(this.sacked.top() > step.first || is_missing)
 }
 
 /// Whether the SYN carried the segment's data, and its answer left them out (RFC 7413).

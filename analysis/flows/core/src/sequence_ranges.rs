@@ -25,6 +25,11 @@ impl Ranges {
         self.list.last().map_or(i64::MIN, |range| range.1)
     }
 
+    /// Whether a range has this byte.
+    pub fn holds(&self, byte: i64) -> bool {
+        self.list.iter().any(|range| range.0 <= byte && byte < range.1)
+    }
+
     pub fn add(&mut self, left: i64, right: i64) {
         let from = self.list.partition_point(|range| range.1 < left);
         let to = self.list.partition_point(|range| range.0 <= right);

@@ -30,6 +30,11 @@ impl UnansweredStamps {
         value.wrapping_sub(self.latest) as i32 > 0
     }
 
+    /// Whether a value is older than the latest that was sent.
+    pub fn is_older(&self, value: u32) -> bool {
+        (value.wrapping_sub(self.latest) as i32) < 0
+    }
+
     /// The first echo of a value: when it was sent. Older ones will not be echoed any more.
     #[inline(always)]
     pub fn echoed(&mut self, echo: u32) -> Option<i64> {

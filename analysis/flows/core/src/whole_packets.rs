@@ -5,16 +5,21 @@ use crate::connection::Connection;
 use crate::handshake::Vantage;
 use crate::networks::address_name;
 use crate::segment::Ends;
+use crate::sightings::Hop;
 
 /// Which connection it is: its number, its ends as a sends, and its network's name.
-pub struct Identity {
+pub struct Identity<'a> {
     pub number: usize,
     pub ends: Ends,
     pub network: String,
+    /// Of a and of b: by how much their packets were late in the file, and their way between the
+    /// places that saw them.
+    pub late: [i64; 2],
+    pub hops: [Option<&'a Hop>; 2],
 }
 
 pub fn whole(frame: &mut Frame, identity: Identity, connection: &Connection) {
-    let Identity { number, ends, network } = identity;
+    let Identity { number, ends, network, hops, .. } = identity;
     let (a, b) = (&connection.a, &connection.b);
     let complete = match (
         a.believed_resets() + b.believed_resets() > 0,
@@ -41,6 +46,8 @@ pub fn whole(frame: &mut Frame, identity: Identity, connection: &Connection) {
     frame.integer_or_none("handshake_inner", "", connection.handshake.inner);
     frame.integer_or_none("connect_time", "", connection.handshake.whole);
     frame.integer("duration", "", (connection.last_time - connection.first_time).max(0));
+    let places = if hops.iter().flatten().any(|hop| hop.both > 0) { 2 } else { 1 };
+    frame.unsigned("places", "", places);
     frame.unsigned("conn_#", "", number as u64);
     frame.text("host_a", "", address_name(&ends.source));
     frame.text("host_b", "", address_name(&ends.destination));
