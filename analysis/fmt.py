@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import floor, isfinite, log10
+from math import floor, isinf, isnan, log10
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NOTHING = "\N{EN DASH}"
 """The cell of a table without a value."""
 MINUS = "\N{MINUS SIGN}"
+INFINITE = "\N{INFINITY}"
 _MOST_DECIMALS = 6
 _STEPS = [(prefix, step) for prefix, step in reversed(DECIMAL.items()) if prefix]
 
@@ -84,7 +85,12 @@ def digits(value: float) -> str:
 
 
 def written(value: float) -> str:
-    """Write a figure for a reader: whole numbers in full, others to three digits."""
+    """Write a figure for a reader: whole numbers in full, others to three digits.
+
+    The infinite time of what did not end is `\N{INFINITY}`.
+    """
+    if isinf(value):
+        return INFINITE
     if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
@@ -136,12 +142,14 @@ def decimals(low: float, high: float, neutral: float | None = None) -> int:
 
 def fixed(value: float, places: int) -> str:
     """A figure with that many decimals; what rounds to zero has no sign."""
+    if isinf(value):
+        return written(value)
     return f"{round(value, places) + 0.0:,.{places}f}".replace("-", MINUS)
 
 
 def signed(value: float) -> str:
     """A figure to three digits, a dash for none."""
-    return written(value).replace("-", MINUS) if isfinite(value) else NOTHING
+    return NOTHING if isnan(value) else written(value).replace("-", MINUS)
 
 
 def probability(p: float) -> str:

@@ -157,7 +157,10 @@ class FlowProgram:
 
 @dataclass(frozen=True)
 class Flow:
-    """One iperf transfer of `duration`, or of `amount` bytes, which `duration` then bounds.
+    """One iperf transfer of `duration`, or of `amount` bytes.
+
+    An amount that has not arrived when `duration` ends is cut off, and counts as longer than all
+    that ended.
 
     `window` is iperf's -w at both ends (bytes asked for; Linux doubles it). A `rate` makes it UDP.
     With an `interval` the client prints a line that often. It begins `start` after all servers are
@@ -199,6 +202,11 @@ class Flow:
     def is_timed_program(self) -> bool:
         """Return whether a program sends until its `duration` ends."""
         return self.program is not None and self.amount is None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Return whether the flow is ended when its `duration` ends, as it does not end by it."""
+        return self.program is not None or (self.amount is not None and self.protocol == "tcp")
 
     @property
     def is_connection(self) -> bool:

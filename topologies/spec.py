@@ -23,6 +23,8 @@ LONGEST_DELAY = Duration.parse("60s")
 # That of a delay line without delay, which detaches packets from the sockets that sent them.
 SHORTEST_DELAY = Duration.parse("100ns")
 MOST_PACKETS = Packets(1_000_000)
+CUT_OFF = "tcplab cut this flow off"
+"""In the client's file of a flow whose duration ended before its amount had arrived."""
 _FULL_FRAME_NS = 1514 * 8 * 10**9  # bits of a full frame on Ethernet, for a time in nanoseconds
 ETHERNET, JUMBO = Size(1500), Size(9000)
 # An interface's name has 15 characters (IFNAMSIZ): the node's name, "-eth" and two digits.

@@ -36,9 +36,15 @@ def half() -> Layer:
 
 
 def curve(words: str, ordered: Numbers, series: int, has_mark: bool = True) -> list[Layer]:
-    """Return the cumulative distribution of ordered values, with a mark on the median."""
-    steps = fewer(ordered)
-    shares = np.arange(1, len(steps) + 1) / len(steps)
+    """Return the cumulative distribution of ordered values, with a mark on the median.
+
+    It ends below 1 if the last values are infinite. Of these alone there is none.
+    """
+    ended = ordered[np.isfinite(ordered)]
+    if not len(ended):
+        return []
+    steps = fewer(ended)
+    shares = np.arange(1, len(steps) + 1) / len(steps) * (len(ended) / len(ordered))
     look = marked(series)
     x = np.append(steps[:1], steps).astype(np.float64)
     y = np.append([0.0], shares)
@@ -48,7 +54,7 @@ def curve(words: str, ordered: Numbers, series: int, has_mark: bool = True) -> l
         Layer(line, "stairs", x, y, words=words, series=series),
         Layer(look, "dots", middle, np.array([0.5]), words=words, series=series),
     ]
-    return layers if has_mark else layers[:1]
+    return layers if has_mark and np.isfinite(middle).all() else layers[:1]
 
 
 def fewer(ordered: Numbers) -> Numbers:
@@ -62,8 +68,13 @@ def fewer(ordered: Numbers) -> Numbers:
 def box(values: Numbers, at: float, series: int, words: str) -> list[Layer]:
     """Return a box from quartile to quartile at the place `at`, with each value as a dot.
 
-    Its whiskers end at the last value within 1.5 times the height of the box (Tukey).
+    Its whiskers end at the last value within 1.5 times the height of the box (Tukey). Infinite
+    values are drawn at the greatest finite one; of these alone there is no box.
     """
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return []
+    values = np.minimum(values, finite.max())
     low, middle, high = (float(each) for each in np.quantile(values, (0.25, 0.5, 0.75)))
     reach = 1.5 * (high - low)
     inside = values[(values >= low - reach) & (values <= high + reach)]

@@ -145,6 +145,22 @@ class Layer:
     notes: tuple[str, ...] = ()
     """Name of each mark, if it has one."""
 
+    def __post_init__(self) -> None:
+        """Leave out marks at an infinite place; a range without an end ends with the greatest."""
+        shown = ~(np.isinf(self.x) | np.isinf(self.y))
+        if not shown.all():
+            for name in ("x", "y", "top", "end", "tint"):
+                if (column := getattr(self, name)) is not None:
+                    object.__setattr__(self, name, column[shown])
+            fields = {name: column[shown] for name, column in self.fields.items()}
+            object.__setattr__(self, "fields", fields)
+            notes = tuple(note for note, kept in zip(self.notes, shown, strict=False) if kept)
+            object.__setattr__(self, "notes", notes)
+        for name, column in (("top", self.top), ("end", self.end)):
+            if column is not None and np.isinf(column).any():
+                most = column[np.isfinite(column)].max(initial=self.y.max(initial=0.0))
+                object.__setattr__(self, name, np.minimum(column, most))
+
     def __len__(self) -> int:
         return len(self.x)
 

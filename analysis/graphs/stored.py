@@ -49,6 +49,7 @@ class PageColumns:
 
 def _rounded(numbers: Numbers, step: int) -> tuple[Whole, float]:
     if numbers.dtype.kind == "f":
+        numbers = np.minimum(numbers, numbers[np.isfinite(numbers)].max(initial=0.0))
         fine = _fine(np.abs(numbers[numbers != 0]))
         return np.rint(numbers / fine).astype(np.int64), fine
     integers = numbers.astype(np.int64, copy=False)

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from math import isfinite
+from math import inf, isfinite
 
 from analysis.measures.metrics import Metric, term_metric
 from topologies.errors import UsageError
@@ -167,7 +167,7 @@ class Operation:
             "/": float.__truediv__,
         }
         result = calculations[self.sign](float(left), float(right))
-        return result if isfinite(result) else None
+        return result if isfinite(result) or (result == inf and isfinite(right)) else None
 
 
 Node = Term | PlainNumber | Operation

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ceil, floor, inf, isfinite
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from analysis.records.run_directory import Trial
 from analysis.records.spec_file import RunFlow
 from analysis.records.trial_files import ExchangesFile
 from topologies import untrusted
+from topologies.spec import CUT_OFF
 
 if TYPE_CHECKING:
     from analysis.measures.packets import PortTraffic, TrialTraffic
@@ -86,6 +88,18 @@ class FlowReadings:
         return _summary(self._client)
 
     @cached_property
+    def sending(self) -> Values:
+        """Seconds until the last byte was sent, infinite for a flow that was cut off."""
+        if self.is_cut:
+            return {"seconds": inf}
+        return {"seconds": self.client["interval"]} if self.client else {}
+
+    @cached_property
+    def is_cut(self) -> bool:
+        """True for a flow whose duration ended before its amount had arrived."""
+        return CUT_OFF in self._client
+
+    @cached_property
     def _server(self) -> str:
         return self._printed("server")
 
@@ -110,22 +124,37 @@ class FlowReadings:
 
     @cached_property
     def taken(self) -> tuple[float, ...]:
-        """Milliseconds of each exchange that ended."""
-        every = (each.milliseconds for each in self._application.exchanges)
-        return tuple(time for time in every if time is not None)
+        """Milliseconds of each exchange that was due, infinite if it did not end."""
+        every = (each.milliseconds for each in self._application.due)
+        return tuple(inf if time is None else time for time in every)
 
     @cached_property
     def exchanges(self) -> Values:
-        """The exchanges of an application's traffic: how long each took."""
-        found = self._application
-        sent, taken = [each for each in found.exchanges if each.began is not None], self.taken
-        values: dict[str, float] = {"count": len(taken), "missing": len(sent) - len(taken)}
-        if sent and found.deadline:
+        """The exchanges of an application's traffic: how long each took, the unended longest."""
+        found, taken = self._application, self.taken
+        if not taken:
+            return {}
+        ended = sum(isfinite(time) for time in taken)
+        values: dict[str, float] = {
+            "planned": len(found.exchanges),
+            "begun": sum(each.began is not None for each in found.exchanges),
+            "count": ended,
+            "failed": sum(bool(each.failed) for each in found.exchanges),
+            "missing": len(taken) - ended,
+        }
+        if found.deadline:
             in_time = sum(time <= 1000 * found.deadline for time in taken)
-            values["late"] = 100 * (len(sent) - in_time) / len(sent)
-        if taken:
-            values |= percentiles(taken)
-        return values if sent else {}
+            values["late"] = 100 * (len(taken) - in_time) / len(taken)
+        return {**values, **percentiles(taken)}
+
+    @cached_property
+    def at_least(self) -> Values:
+        """The percentiles of `exchanges` if each that did not end had ended when it was last seen.
+
+        Percentiles are at least these.
+        """
+        found = self._application
+        return percentiles([found.at_least(each) for each in found.due]) if found.due else {}
 
     @cached_property
     def intervals(self) -> tuple[output_module.IperfInterval, ...]:
@@ -245,9 +274,11 @@ class FlowReadings:
     def _completion(self) -> Values:
         """Of a flow that began in the span."""
         took = self.traffic.completion(self.flow) if self.traffic else None
-        if took is None or (self.span and self.crossing and not len(self.crossing.sent)):
+        if self.span and self.crossing and not len(self.crossing.sent):
             return {}
-        return {"completion": took / 1e9}
+        if self.is_cut:
+            return {"completion": inf}
+        return {} if took is None else {"completion": took / 1e9}
 
     @cached_property
     def packets(self) -> Values:
@@ -263,10 +294,21 @@ class FlowReadings:
 
 def percentiles(values: Sequence[float] | Any) -> Values:
     """Return the usual percentiles of values, of which there is one at least."""
+    return {f"p{share}": percentile(values, share) for share in _PERCENTILES}
+
+
+def percentile(values: Sequence[float] | Any, share: float) -> float:
+    """Return a percentile between two values; infinite if one of these is.
+
+    NumPy makes no number of the way between two infinite values.
+    """
     import numpy as np  # late: a run has no use for its libraries
 
-    found = np.percentile(values, _PERCENTILES)
-    return {f"p{share}": float(value) for share, value in zip(_PERCENTILES, found, strict=True)}
+    if np.isfinite(values).all():
+        return float(np.percentile(values, share))
+    ordered, place = np.sort(values), (len(values) - 1) * share / 100
+    low, high = float(ordered[floor(place)]), float(ordered[ceil(place)])
+    return low if low == high else low + (high - low) * (place % 1)
 
 
 def _summary(output: str) -> Values:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.measures.captures import drop_causes
 from analysis.measures.expressions import Term, Window
-from analysis.measures.flow_readings import FlowReadings, Span, Values, percentiles, read_samples
+from analysis.measures.flow_readings import (
+    FlowReadings,
+    Span,
+    Values,
+    percentile,
+    percentiles,
+    read_samples,
+)
 from analysis.measures.metrics import PAUSE, Row, columns
 from analysis.measures.selection import chosen, groups_of, jain, of_transport, rate, shared
 from analysis.records.json_reader import Problems
@@ -392,7 +399,7 @@ def _statistic(name: str, found: Sequence[Any]) -> float | None:
     if not len(values):
         return None
     if name.startswith("p"):
-        return float(np.percentile(values, float(name[1:])))
+        return percentile(values, float(name[1:]))
     if name == "jain":
         return jain(values.tolist())
     return float(getattr(np, name)(values))

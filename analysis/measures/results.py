@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -45,7 +45,9 @@ class FlowMeasures:
     samples: tuple[SocketSample, ...]
     course: FlowCourse = field(default_factory=FlowCourse)
     taken: tuple[float, ...] = ()
-    """Milliseconds of each exchange of an application."""
+    """Milliseconds of each exchange of an application that was due, infinite if it did not end."""
+    at_least: Values = field(default_factory=dict)
+    """Bounds of the percentiles of these, in ms, for those that are infinite."""
 
     @property
     def goodput(self) -> float | None:
@@ -118,6 +120,18 @@ class RunResults:
         return [
             tuple(value for value in row if value is not None) for row in rows if None not in row
         ]
+
+    def trajectories(self, conditions: Collection[str]) -> list[Hashable]:
+        """Return all that was measured of each seed's flows under the conditions of these names.
+
+        Runs that repeat each other in virtual time agree in all of it.
+        """
+        found: dict[int, list[Hashable]] = {}
+        for trial in self.measured:
+            if trial.trial.condition.name in conditions:
+                rows = tuple(tuple(flow.row.items()) for flow in trial.flows)
+                found.setdefault(trial.trial.seed, []).append(rows)
+        return [tuple(each) for each in found.values()]
 
     @property
     def link_rate(self) -> float | None:
@@ -219,6 +233,7 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
             tuple(of.samples) if draw else (),
             FlowCourse.of(of.samples),
             of.taken,
+            of.at_least,
         )
         for of, row in zip(readings.by_flow, rows, strict=True)
     )
@@ -249,7 +264,7 @@ def _note_printed(readings: TrialReadings, side: str, problems: Problems) -> Non
     except (OSError, untrusted.StrangeFile) as error:
         note_unread(f"{trial.name}/{name}", error, problems)
         return
-    if not getattr(readings, side):
+    if not getattr(readings, side) and not readings.by_flow[0].is_cut:
         problems.add(f"{trial.name}/{name} holds no iperf summary: its throughput is left out.")
 
 

@@ -20,7 +20,7 @@ from analysis.pages.published import PublishedNumbers, published_with_run
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import BROKEN, CHECK, Terminal, text_table
-from analysis.reporting import over_seeds, run_graphs, tables
+from analysis.reporting import endings, over_seeds, run_graphs, tables
 from analysis.reporting.answers import Answer, enough, in_comparison, repeat_command
 from analysis.reporting.effects import RunEffect, effect_of, goodput
 from analysis.reporting.flows import responding, waiting
@@ -61,12 +61,14 @@ def verdict_on_claim(
     return verdict
 
 
-def claim_file(run: RunRecord, verdict: ClaimVerdict | None) -> bytes:
+def claim_file(results: RunResults, verdict: ClaimVerdict | None) -> bytes:
     """Return claim.json, the verdict for programs; its `word` is null if no claim is declared."""
+    run = results.run
     data = verdict.data if verdict else {"word": None, "sentence": UNDECLARED}
     metric = run.spec.headline.metric if run.spec.headline else None
     content = {"format": 1, "experiment": run.experiment, "metric": metric, **data}
-    return (json.dumps(content, indent=1) + "\n").encode()
+    content |= {"endings": endings.data(results)}
+    return (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()
 
 
 PAGES = ("answers.md", "report.html")
@@ -102,9 +104,10 @@ class RunReport:
     def first_lines(self) -> list[str]:
         """The effect if the verdict does not say it, the verdict, and the command for enough."""
         claim, run = self.claim, self.run
+        lines = [*filter(None, [self._effect_sentence()]), claim.line if claim else UNDECLARED]
+        lines[0] = f"{lines[0]} {endings.sentence(self.results)}".strip()
         if claim is None:
-            return [*filter(None, [self._effect_sentence()]), UNDECLARED]
-        lines = [*filter(None, [self._effect_sentence()]), claim.line]
+            return lines
         too_few = claim.repetitions < max(FEWEST, enough(run))
         if run.is_complete and claim.word == ClaimWord.NOT_SHOWN and too_few:
             lines.append(f"Enough repetitions: {repeat_command(run, enough(run))}")
@@ -181,7 +184,7 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Yield names and contents one by one: two graphs of a fast flow do not fit into memory."""
     yield from _packet_graphs(report)
     yield from report.study.extra_files(report.run)
-    yield "claim.json", claim_file(report.run, report.claim)
+    yield "claim.json", claim_file(report.results, report.claim)
     context = _context(report)
     yield from ((name, rendering.render(name, context).encode()) for name in PAGES)
     if stage := context["stage"]:

@@ -30,6 +30,7 @@ from analysis.statistics.comparisons import (
     question,
     sentence,
     too_few,
+    unended,
 )
 from analysis.statistics.comparisons import row as comparison_row
 from analysis.statistics.paired_tests import COPIES, DifferenceVerdict
@@ -88,7 +89,8 @@ class SweepReport:
             return list(self.study.answers[0].paragraphs)
         counted = [self.published.sentence] if self.published else []
         effect = [self.effect.sentence] if self.effect and self.too_few else []
-        return effect + first_lines(self.sweep, self.comparisons, self.samples) + counted
+        lines = effect + first_lines(self.sweep, self.comparisons, self.samples) + counted
+        return [f"{lines[0]} {unended(self.samples)}".strip(), *lines[1:]]
 
     @property
     def title(self) -> str:

@@ -272,10 +272,11 @@ def _curve_panel(
         (series, name, np.sort(values(shape.place(at))))
         for series, (name, at) in enumerate(shape.lines(levels))
     ]
-    known = [each for each in found if len(each[2])]
+    known = [each for each in found if np.isfinite(each[2]).any()]
     if not known:
         return None
-    everything = np.concatenate([ordered for *_, ordered in known]).tolist()
+    values_of_all = np.concatenate([ordered for *_, ordered in known])
+    everything = values_of_all[np.isfinite(values_of_all)].tolist()
     axis = value_axis(shape.sweep, samples, everything)
     if not axis.log:
         low, high = min(everything), max(everything)

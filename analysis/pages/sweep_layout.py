@@ -156,6 +156,8 @@ def axis_name(factor: SweptFactor) -> str:
 
 _ROW = 34
 """Pixels of a row of cells."""
+_BEYOND = 1e9
+"""Ratio above all that are measured."""
 _RATIO = 3.0
 """The ratio from which on, up or down, a cell has the scale's last colour; or the greatest."""
 
@@ -185,7 +187,7 @@ def _amounts(values: Numbers, known: Numbers) -> Numbers:
     scaled = np.log10 if spans_decades(known.tolist()) else np.asarray
     low, high = float(scaled(known.min())), float(scaled(known.max()))
     tints: Numbers = (scaled(values) - low) / ((high - low) or 1.0)
-    return tints
+    return np.minimum(tints, 1.0)
 
 
 def map_of_ratios(sweep: SweepRecord, comparisons: Sequence[LevelComparison]) -> GraphGroup | None:
@@ -199,7 +201,7 @@ def map_of_ratios(sweep: SweepRecord, comparisons: Sequence[LevelComparison]) ->
     ratios, unshown = _by_level(sweep, axis, against)
     baseline = sweep.factors[axis].values[0]
     furthest = min(_RATIO, max(1.01, _furthest(ratios)))
-    tints = np.where(unshown > 0, -1.0, 0.5 + np.log(ratios) / np.log(furthest) / 2)
+    tints = np.where(unshown > 0, -1.0, 0.5 + _logs(ratios) / np.log(furthest) / 2)
     look = SeriesLook(f"ratio to {baseline}", "#000000", tints="ratio")
     panels = [levels for levels in shape.panels if levels[axis] > 0]
     drawn = tuple(
@@ -217,7 +219,12 @@ def map_of_ratios(sweep: SweepRecord, comparisons: Sequence[LevelComparison]) ->
 
 
 def _furthest(ratios: Numbers) -> float:
-    return float(np.exp(np.nanmax(np.abs(np.log(ratios)))))
+    return float(np.exp(np.nanmax(np.abs(_logs(ratios)))))
+
+
+def _logs(ratios: Numbers) -> Numbers:
+    """Return logarithms that are finite for a ratio of 0, or an infinite one, too."""
+    return np.log(np.clip(ratios, 1 / _BEYOND, _BEYOND))
 
 
 def _against(shape: Layout, axis: int, levels: Levels) -> str:

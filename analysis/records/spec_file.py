@@ -126,7 +126,8 @@ class RunFlow(Struct, frozen=True):
     """An iperf connection, or one of a `program`; `port` is the receiver's.
 
     One with a `rate` is of UDP. One with a `window` was given socket buffers (iperf -w), which are
-    meant to limit it. `traffic` is what an application sent instead; calls and pings are of UDP.
+    meant to limit it. One with an `amount` had its `duration` for that. `traffic` is what an
+    application sent instead; calls and pings are of UDP.
     """
 
     name: str = "flow1"
@@ -135,6 +136,7 @@ class RunFlow(Struct, frozen=True):
     port: int = 5001
     rate: Any = None
     window: Any = None
+    amount: Any = None
     start: str = "0s"
     duration: str = ""
     congestion_control: str = ""

@@ -245,11 +245,15 @@ class EnvironmentFile(Struct, frozen=True):
 
 
 class ExchangeRow(Struct, frozen=True):
-    """An exchange: its bytes, and the seconds when it began and ended; None if it did not."""
+    """An exchange: its bytes, and the seconds when it began and ended; None if it did not.
+
+    `failed` is the error of its connection, empty if there was none.
+    """
 
     size: float = 0
     began: float | None = None
     ended: float | None = None
+    failed: str = ""
 
     @property
     def milliseconds(self) -> float | None:
@@ -260,10 +264,29 @@ class ExchangeRow(Struct, frozen=True):
 
 
 class ExchangesFile(Struct, frozen=True):
-    """FLOW.exchanges.json: the traffic of an application; `deadline` in seconds, 0 without one."""
+    """FLOW.exchanges.json: the traffic of an application; `deadline` in seconds, 0 without one.
+
+    The application was watched until `observed`, in seconds after its start. With `as_time_allows`
+    the plan was longer than the flow, so that exchanges which did not begin are not missed.
+    """
 
     deadline: float = 0
+    observed: float = 0
+    as_time_allows: bool = False
     exchanges: tuple[ExchangeRow, ...] = ()
+
+    @property
+    def due(self) -> tuple[ExchangeRow, ...]:
+        """Return the exchanges that should have ended."""
+        if not self.as_time_allows:
+            return self.exchanges
+        return tuple(each for each in self.exchanges if each.began is not None)
+
+    def at_least(self, each: ExchangeRow) -> float:
+        """Return the milliseconds that an exchange took, or those after which it had not ended."""
+        if each.milliseconds is not None:
+            return each.milliseconds
+        return 0.0 if each.began is None else max(0.0, 1000 * (self.observed - each.began))
 
 
 class TrialFiles:

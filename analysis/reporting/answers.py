@@ -95,7 +95,10 @@ def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimV
     subjects = (headline.subject, headline.against)
     first, second = (_name(results, subject, subjects) for subject in subjects)
     of_first, of_second = (_samples(results, headline, subject) for subject in subjects)
-    compared = ComparedSamples(headline.what, key.unit, (first, second), (of_first, of_second))
+    trajectories = results.trajectories({subject.condition for subject in subjects})
+    compared = ComparedSamples(
+        headline.what, key.unit, (first, second), (of_first, of_second), trajectories
+    )
     if headline.direction == "equal":
         return judge_equal(headline.question, compared, Share.parse(headline.margin).fraction)
     direction: Literal["larger", "smaller"] = (
@@ -126,7 +129,8 @@ def _within(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimV
     expected = headline.expected if headline.expected > 0 else 1.0
     values = [value / expected for value in _samples(results, headline, headline.subject)]
     claimed = ClaimedRange(headline.low, headline.high, headline.expectation, key.unit)
-    return judge_within(headline.question, headline.what, values, claimed)
+    trajectories = results.trajectories({headline.subject.condition})
+    return judge_within(headline.question, headline.what, values, claimed, trajectories)
 
 
 def _name(
@@ -318,7 +322,8 @@ def _against(
     results: RunResults, quantity: ReportQuantity, conditions: tuple[RunCondition, RunCondition]
 ) -> Paired | None:
     rows = quantity.pairs(results, conditions)
-    return paired([row[0] for row in rows], [row[1] for row in rows])
+    trajectories = results.trajectories({condition.name for condition in conditions})
+    return paired([row[0] for row in rows], [row[1] for row in rows], trajectories)
 
 
 def _stated(pair: Paired, verdict: str | None) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
+from math import inf, isfinite
+from statistics import fmean, median
 
 import numpy as np
 
@@ -209,8 +210,10 @@ _OF_FLOW = {
     "Complete after (s)": "completion_s",
 }
 _OF_EXCHANGES = {
-    "Exchanges": "exchanges",
-    "Did not end": "exchanges_missing",
+    "Planned": "exchanges_planned",
+    "Begun": "exchanges_begun",
+    "Ended": "exchanges",
+    "Failed": "exchanges_failed",
     "Time, median (ms)": "exchange_p50_ms",
     "95 %": "exchange_p95_ms",
     "99 %": "exchange_p99_ms",
@@ -225,7 +228,8 @@ _NOTES = (
     "A flow is complete from its first SYN to the last ACK, both in the sender's capture.",
 )
 _EXCHANGE = (
-    "An exchange is a request and its answer, an object of a page, a probe, or a call's datagram.",
+    "An exchange is a request and its answer, an object of a page, a probe, or a call's datagram."
+    " One that did not end counts as the longest; users ask as often as time allows.",
 )
 
 
@@ -279,8 +283,19 @@ def _of_flows(
     label: str, trials: Sequence[Measured], columns: Mapping[str, str]
 ) -> Iterator[tuple[str, ...]]:
     for number, flow in enumerate(trials[0].flows):
-        values = (
-            [trial.flows[number].number(name) for trial in trials] for name in columns.values()
-        )
-        cells = (spread([value for value in each if value is not None]) for each in values)
-        yield (f"{label}{flow.flow.name}", *cells)
+        flows = [trial.flows[number] for trial in trials]
+        yield (f"{label}{flow.flow.name}", *(_cell(flows, name) for name in columns.values()))
+
+
+def _cell(flows: Sequence[FlowMeasures], name: str) -> str:
+    """Return a quantity of a flow over the seeds; a time among the unended is at least so long."""
+    share = name.removeprefix("exchange_").removesuffix("_ms")
+    known = [
+        (value, flow.at_least.get(share, inf))
+        for flow in flows
+        if (value := flow.number(name)) is not None
+    ]
+    values, bounds = [value for value, _ in known], [min(both) for both in known]
+    if not values or isfinite(median(values)) or not isfinite(median(bounds)):
+        return spread(values)
+    return f"at least {written(median(bounds))}"

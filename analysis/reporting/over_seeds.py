@@ -270,7 +270,10 @@ def responses(results: RunResults) -> GraphGroup | None:
         for name in sorted(names)
         if (layers := (*_responses(results, name), half()))
     )
-    caption = "The share of exchanges that took at most this time. The mark is the median."
+    caption = (
+        "The share of exchanges that took at most this time, of all that were due. The mark is the"
+        " median."
+    )
     title = "Distribution of response times"
     return GraphGroup("responses", title, caption, drawn) if drawn else None
 

@@ -5,10 +5,10 @@ is compared with a range by the interval of its median. Fewer repetitions than `
 nor contradict a claim.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from math import inf, isnan
+from math import inf, isfinite, isnan
 from statistics import median
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from analysis.statistics.paired_tests import (
     interval,
     median_interval,
     paired,
+    seen_of,
 )
 
 
@@ -36,6 +37,8 @@ class ClaimWord(StrEnum):
 
 Samples = Sequence[float]
 """A value for each seed, NaN for a seed without one."""
+Trajectories = Sequence[Hashable] | None
+"""All that was measured of each seed, by which copies are known."""
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 
 
@@ -65,7 +68,11 @@ class ClaimVerdict:
 
     @property
     def data(self) -> dict[str, Any]:
-        return asdict(self)
+        """For programs, with null for an infinite estimate or end, of which JSON has none."""
+        return {
+            name: None if isinstance(value, float) and not isfinite(value) else value
+            for name, value in asdict(self).items()
+        }
 
 
 def withheld(verdict: ClaimVerdict, reason: str) -> ClaimVerdict:
@@ -84,11 +91,12 @@ class ComparedSamples:
     unit: str
     names: tuple[str, str]
     values: tuple[Samples, Samples]
+    trajectories: Trajectories = None
 
     @property
     def paired(self) -> Paired | None:
         """The first compared with the second."""
-        return paired(self.values[1], self.values[0])
+        return paired(self.values[1], self.values[0], self.trajectories)
 
     def is_of_first(self, word: str) -> str:
         """Such as "the throughput is larger with SACK on than with SACK off"."""
@@ -177,7 +185,13 @@ class ClaimedRange:
         )
 
 
-def judge_within(question: str, what: str, values: Samples, claimed: ClaimedRange) -> ClaimVerdict:
+def judge_within(
+    question: str,
+    what: str,
+    values: Samples,
+    claimed: ClaimedRange,
+    trajectories: Trajectories = None,
+) -> ClaimVerdict:
     """The verdict on the claim that `values`, one for each seed, lie in a range.
 
     If there is an expectation, such as what a formula gives, they are measured divided by expected.
@@ -193,7 +207,7 @@ def judge_within(question: str, what: str, values: Samples, claimed: ClaimedRang
     ends = f"{_figure(around, around.low)} to {_figure(around, around.high)}"
     found = f"median of {around.count} repetitions, 95 % interval {ends}"
     ends_of: tuple[float | None, float | None] = (around.low, around.high)
-    if are_copies(measured):
+    if are_copies(trajectories or seen_of(measured)):
         found, ends_of = f"all {around.count} repetitions, {COPIES}", (None, None)
     figure = claimed.of(_figure(around, around.median))
     sentence = f"{what} is {figure} ({found}; {claimed.claimed})."

@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 
-from analysis.fmt import NOTHING, called, probability, verb, written
+from analysis.fmt import NOTHING, called, probability, share, verb, written
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.statistics import paired_tests
 from analysis.statistics.paired_tests import (
@@ -17,11 +16,12 @@ from analysis.statistics.paired_tests import (
     interval,
     verdict_of,
 )
+from analysis.statistics.power import level_pairs
 from analysis.statistics.sweep_samples import Place, SweepSamples
 from analysis.table import csv_lines
 
-_ALL_PAIRS_UP_TO = 3
-"""Levels; of more, each is compared with the first one only, the baseline."""
+_ENOUGH = 0.95
+"""Share of exchanges that should have ended."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +71,15 @@ def _pairs(sweep: SweepRecord, samples: SweepSamples, axis: int) -> Iterator[Lev
     for rest in np.ndindex(values.shape[1:-1]):
         for first, second in level_pairs(len(levels)):
             place = (*rest[:axis], first, *rest[axis:])
-            paired = paired_tests.paired(values[(first, *rest)], values[(second, *rest)])
+            trajectories = samples.trajectories(
+                [(*rest[:axis], each, *rest[axis:]) for each in (first, second)]
+            )
+            paired = paired_tests.paired(
+                values[(first, *rest)], values[(second, *rest)], trajectories
+            )
             where = sweep.described(place, others)
             pair = levels[first], levels[second]
             yield LevelComparison(place, where, *pair, second, paired, factor=name)
-
-
-def level_pairs(count: int) -> list[tuple[int, int]]:
-    if count <= _ALL_PAIRS_UP_TO:
-        return list(combinations(range(count), 2))
-    return [(0, level) for level in range(1, count)]
 
 
 def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamples) -> str:
@@ -219,6 +218,21 @@ def first_lines(
             f"that {name} differs."
         ]
     return [*first, *_balances(comparisons)]
+
+
+def unended(samples: SweepSamples) -> str:
+    """Say how many exchanges ended in the cell with the fewest, if these are below 95 %."""
+    ended, missing = (samples.medians.get(f"exchanges{each}") for each in ("", "_missing"))
+    if ended is None or missing is None:
+        return ""
+    with np.errstate(invalid="ignore"):
+        shares = ended / (ended + missing)
+    if np.isnan(shares).all() or (least := float(np.nanmin(shares))) >= _ENOUGH:
+        return ""
+    return (
+        f"Not all exchanges ended: in the worst cell {share(least, 1)}; the others count as the"
+        " longest."
+    )
 
 
 def _claimed(

@@ -4,11 +4,11 @@ docs/concepts/statistics.md explains each method in plain words and says what wa
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from math import exp, lgamma, sqrt
+from math import copysign, exp, inf, isfinite, lgamma, sqrt
 from typing import Literal
 
 import numpy as np
@@ -33,6 +33,10 @@ SIGNIFICANT = 1 - CONFIDENCE
 
 _NEGLIGIBLE = 1e-12
 _SMALL_COUNT = 100
+_BEYOND = 1e15
+"""Difference from an infinite value, above all that are measured."""
+_LARGEST = 700.0
+"""Logarithm of what is still a float."""
 _DIGITS = 12
 """Decimals of a difference or logarithm: equal measurements must give equal ranks."""
 
@@ -202,53 +206,79 @@ def _tail(count: int) -> float:
     return normal_below(-sqrt(count / (count - 1)) * quantile)
 
 
-def paired(first: Sequence[float] | Numbers, second: Sequence[float] | Numbers) -> Paired | None:
+def paired(
+    first: Sequence[float] | Numbers,
+    second: Sequence[float] | Numbers,
+    trajectories: Sequence[Hashable] | None = None,
+) -> Paired | None:
     """Compares two levels seed by seed; the values at one place share a seed, NaN for none.
 
     By ratios if all values are above zero (on their logarithms, so that exchanging the two
     inverts the result), else by differences. None where no seed has both.
+
+    An infinite value is the time of what did not end. It ranks behind all others, two are equal,
+    and an estimate or end of the interval may be infinite, or a ratio of 0.
+
+    `trajectories` has all that was measured of each seed, by which copies are known; without it
+    the values are all.
     """
     before, after = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     both = ~(np.isnan(before) | np.isnan(after))
     before, after = before[both], after[both]
     if not len(before):
         return None
-    if min(before.min(), after.min()) > 0:
-        logarithms: Numbers = np.log(after) - np.log(before)
-        found = _compared("ratio", logarithms)
+    is_ratio = min(before.min(), after.min()) > 0
+    if is_ratio:
+        found = _compared("ratio", _apart(np.log(before), np.log(after)))
     else:
-        found = _compared("difference", after - before)
-    if are_copies(np.column_stack((before, after))):
+        found = _compared("difference", _apart(before, after))
+    if are_copies(trajectories or seen_of(before, after)):
         return replace(found, low=None, high=None, p=1.0, copies=True)
     return found
 
 
-def are_copies(values: Sequence[float] | Numbers) -> bool:
-    """Return whether seeds repeat each other: a row for each seed, its values side by side.
+def _apart(before: Numbers, after: Numbers) -> Numbers:
+    """Return the differences; that from or to an infinite value is `_BEYOND`, of two zero."""
+    with np.errstate(invalid="ignore"):
+        found: Numbers = np.nan_to_num(after - before, nan=0.0, posinf=_BEYOND, neginf=-_BEYOND)
+    return found
 
-    Rows that agree to three digits, as iperf prints rates, are one result. `FEWEST` seeds or more
-    with fewer results are copies; small counts may agree by chance, unless all do.
+
+def are_copies(trajectories: Sequence[Hashable]) -> bool:
+    """Return whether seeds repeat each other: `FEWEST` or more with fewer different trajectories.
+
+    A trajectory is all that was measured of a seed, unrounded: metrics of different runs may agree
+    in a few digits, and be precise for that very reason.
     """
-    rows = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
-    if len(rows) < FEWEST:
-        return False
-    scale = 10.0 ** (np.floor(np.log10(np.maximum(np.abs(rows), 1e-300))) - 2)
-    results = len(np.unique(np.round(rows / scale) * scale, axis=0))
-    counts = bool(np.all((rows == np.round(rows)) & (np.abs(rows) < _SMALL_COUNT)))
-    return results == 1 or (results < FEWEST and not counts)
+    return len(trajectories) >= FEWEST > len(set(trajectories))
+
+
+def seen_of(*samples: Sequence[float] | Numbers) -> list[Hashable]:
+    """Return the trajectories of seeds of which no more than these values is known.
+
+    Small counts agree by chance, unless all do.
+    """
+    rows: list[Hashable] = [*zip(*(map(float, values) for values in samples), strict=True)]
+    every = np.asarray(samples, dtype=np.float64)
+    counts = bool(np.all((every == np.round(every)) & (np.abs(every) < _SMALL_COUNT)))
+    return [*range(len(rows))] if counts and len(set(rows)) > 1 else rows
 
 
 def _compared(scale: Literal["ratio", "difference"], unrounded: Numbers) -> Paired:
     """The summary of logarithms of ratios, or of differences."""
     values: Numbers = np.round(unrounded, _DIGITS)
-    estimate, low, high = (
-        exp(min(value, 700.0)) if scale == "ratio" else value  # above, a float ends
-        for value in hodges_lehmann(values)
-    )
+    estimate, low, high = (_on_scale(scale, value) for value in hodges_lehmann(values))
     count, p = len(values), signed_rank(values)
     if count < FEWEST:
         return Paired(scale, estimate, None, None, count, p)
     return Paired(scale, estimate, low, high, count, p)
+
+
+def _on_scale(scale: Literal["ratio", "difference"], value: float) -> float:
+    """Return a shift as a ratio or difference: half of `_BEYOND` is a mean with an infinite one."""
+    if abs(value) > _BEYOND / 4:
+        value = copysign(inf, value)
+    return exp(value) if scale == "ratio" and value < _LARGEST else value
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -344,6 +374,8 @@ def interval(paired: Paired) -> str:
 
 def _figure(paired: Paired, value: float) -> str:
     if paired.low is not None and paired.high is not None and paired.low < paired.high:
+        if not isfinite(paired.low) or not isfinite(paired.high):
+            return signed(value)
         return fixed(value, decimals(paired.low, paired.high, paired.neutral))
     if 0 < abs(value - paired.neutral) < 0.1:  # equal in all seeds: it must not read as none
         low, high = sorted((value, paired.neutral))

@@ -7,7 +7,7 @@ has the measured coverage of each interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, floor, isfinite, log, prod, sqrt
@@ -42,7 +42,8 @@ class SweepSamples:
 
     `medians` are those of all metrics by cell, each in the unit of `units`; `amounts` the
     factors' values as numbers, None for words and for values that no row has; `by_flow` the
-    values of single flows where runs have several.
+    values of single flows where runs have several. `rows` has the shape of `values` and a number
+    for each run, the same for runs of which all that was measured is the same.
     """
 
     values: Numbers
@@ -53,11 +54,19 @@ class SweepSamples:
     amounts: tuple[tuple[float | None, ...], ...]
     by_flow: dict[Place, Numbers]
     has_many_flows: bool
+    rows: Numbers | None = None
 
     def at(self, place: Place) -> Numbers:
         """The values of one cell, one per seed that has one."""
         row: Numbers = self.values[place]
         return row[~np.isnan(row)]
+
+    def trajectories(self, places: Sequence[Place]) -> list[tuple[float, ...]] | None:
+        """Return the runs of these cells for each seed that has them all, as numbers of `rows`."""
+        if self.rows is None:
+            return None
+        of_seeds = np.stack([self.rows[place] for place in places], axis=-1)
+        return [tuple(each) for each in of_seeds[~np.isnan(of_seeds).any(axis=-1)].tolist()]
 
     @property
     def places(self) -> Iterator[Place]:
@@ -123,7 +132,16 @@ def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
         tuple(_amounts(rows, factor) for factor in sweep.factors),
         _by_flow(sweep, own, divisor) if many and not sweep.metric.of_run else {},
         many,
+        _cube(sweep, first, seeds, _numbered(rows, groups, metrics)),
     )
+
+
+def _numbered(rows: ColumnTable, runs: RowGroups, metrics: Iterable[str]) -> Numbers:
+    """Return a number for each run, the same for those with the same values of all metrics."""
+    values = np.column_stack([rows[name].values for name in metrics])
+    numbers: dict[bytes, int] = {}
+    of_runs = (values[own].tobytes() for own in runs.rows)
+    return np.array([numbers.setdefault(each, len(numbers)) for each in of_runs], np.float64)
 
 
 def _read(sweep: SweepRecord, problems: Problems) -> ColumnTable:
@@ -161,14 +179,18 @@ def _usable(rows: ColumnTable, sweep: SweepRecord, problems: Problems) -> Column
         problems.add(
             f"{lost} rows of {ROWS} have a value that sweep.json does not list: they are left out."
         )
-    metrics = {name: _finite(rows[name]) for name in sweep.metrics}
+    metrics = {name: _possible(rows[name], each) for name, each in sweep.metrics.items()}
     numbered = rows.having(cell=cell, seed=rows["seed"].values.astype(np.int64), **metrics)
     return numbered.rows(is_known)
 
 
-def _finite(column: TableColumn) -> Numbers:
+def _possible(column: TableColumn, metric: Metric) -> Numbers:
+    """Return the values; only the time of what did not end, or a multiple of it, is infinite."""
     values: Numbers = column.filled(np.nan).astype(np.float64)
-    return np.where(abs(values) < _GREATEST, values, np.nan)
+    is_known = abs(values) < _GREATEST
+    if metric.unit in ("ms", "s") or not metric.column:
+        is_known |= np.isposinf(values)
+    return np.where(is_known, values, np.nan)
 
 
 def _standing(rows: ColumnTable, runs: RowGroups, transport: str) -> np.ndarray[Any, Any]:

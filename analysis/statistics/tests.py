@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import count
 from math import erfc, exp, floor, lgamma, log, log1p, sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,15 @@ def normal_below(value: float) -> float:
     0.5
     """
     return erfc(-value / sqrt(2)) / 2
+
+
+def normal_quantile(probability: float) -> float:
+    """The value below which a standard normal number lies with this probability.
+
+    >>> round(normal_quantile(0.975), 6)
+    1.959964
+    """
+    return NormalDist().inv_cdf(probability)
 
 
 @lru_cache(maxsize=4096)
@@ -151,6 +161,11 @@ def _approximately(doubled: NDArray[np.int64], total: int) -> float:
     return 2 * normal_below(-distance)
 
 
+def null_of_ranks(count: int) -> Numbers:
+    """The probability of each sum of positive ranks of `count` values without ties."""
+    return _null(tuple(range(2, 2 * count + 1, 2)))[::2]
+
+
 @lru_cache(maxsize=256)
 def _null(ranks: tuple[int, ...]) -> Numbers:
     """The probability of each sum of the positive ones of `ranks` if every sign is a coin's.
@@ -214,5 +229,5 @@ def _critical(count: int) -> int:
     if count > EXACT_UP_TO:
         deviation = sqrt(count * (count + 1) * (2 * count + 1) / 24)
         return floor(count * (count + 1) / 4 - _NORMAL * deviation)
-    below = np.cumsum(_null(tuple(range(2, 2 * count + 1, 2)))[::2])
+    below = np.cumsum(null_of_ranks(count))
     return max(0, int(np.searchsorted(below, (1 - CONFIDENCE) / 2, side="right")) - 1)

@@ -127,7 +127,9 @@ def sweep(
 
 
 def _describe(planned: Plan, out: Path) -> None:
-    """Print the size of the sweep and the number of cached points."""
+    """Print the size of the sweep, the number of cached points, and what the seeds can show."""
+    from analysis.statistics.power import sentence
+
     sweep = planned.sweep
     for combination in planned.combinations[:20]:
         click.echo(str(combination))
@@ -140,6 +142,8 @@ def _describe(planned: Plan, out: Path) -> None:
         f" {_cached(planned, out):,} of them are cached. Dry run.",
         err=True,
     )
+    if planned.comparisons:
+        click.echo(sentence(len(sweep.seeds), planned.comparisons), err=True)
 
 
 def _cached(planned: Plan, out: Path) -> int:

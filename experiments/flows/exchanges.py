@@ -18,7 +18,7 @@ import time
 from collections.abc import Coroutine, Iterable
 from pathlib import Path
 
-from experiments.flows.traffic import TRAFFIC, Exchange
+from experiments.flows.traffic import RESULT_LINE, TRAFFIC, Exchange
 from experiments.spec import ExperimentSpec, Flow
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
@@ -35,7 +35,6 @@ _ERRORS = {
     *("EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "ENETDOWN", "EMSGSIZE"),
 }
 """Errors that the network causes, not the lab (tcp(7), udp(7), ip(7))."""
-_LINE = "[  1] 0.00-{seconds:.2f} sec  {amount:.0f} Bytes  {rate:.0f} bits/sec\n"
 
 
 class Application:
@@ -248,7 +247,8 @@ class Application:
         }
         (self.folder / f"{self.flow.name}.exchanges.json").write_text(json.dumps(found) + "\n")
         seconds = max([1.0, *self.ended.values()])
-        line = _LINE.format(seconds=seconds, amount=self.received, rate=8 * self.received / seconds)
+        rate = 8 * self.received / seconds
+        line = RESULT_LINE.format(seconds=seconds, amount=self.received, rate=rate)
         for side in ("client", "server"):
             (self.folder / f"{self.flow.name}.{side}.txt").write_text(line)
 

@@ -9,6 +9,7 @@ They may be a student's, so the rate is that of bytes which no program can know 
 
 import json
 import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -18,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from experiments.flows.link_proof import CHANGES
+from experiments.flows.traffic import RESULT_LINE
 from experiments.spec import ExperimentSpec, Flow
 from testbed.guest.host_root import Stranger
 from testbed.guest.job_entry import BEGUN, JobContext
@@ -36,6 +38,7 @@ from testbed.guest.programs import (
 from testbed.guest.socket_sampling import CONNECTED, LISTEN, tcp_sockets
 from topologies.addresses import address_of
 from topologies.errors import TcplabError
+from topologies.spec import CUT_OFF
 
 RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
 _PYTHON = ("/usr/bin/python3", "-B")
@@ -144,18 +147,23 @@ def transfer(
         wait_for("the servers", lambda: _all_listen(servers, live, folder), READY)
         job.start_flows()
         watched.enter_context(sampling)
-        flows, begin = sorted(bulk, key=lambda flow: flow.start), time.monotonic()
+        begin = time.monotonic()
         if spec.told_later:
             print(f"{BEGUN}{time.time()}")
         with _changing(spec, live, folder, begin), _applications(spec, live, folder, begin):
-            for flow in flows:
-                _sleep_until(begin + flow.start.seconds)
-                processes.append(_start_client(flow, spec, live, folder, job))
-            clients = list(zip(flows, processes[len(servers) :], strict=True))
-            for flow, client in sorted(clients, key=lambda pair: not pair[0].is_timed_program):
-                if flow.is_timed_program and _ended(client, begin + flow.end.seconds):
-                    continue
-                if sentence := _wait_client(flow, client, folder, patience):
+            clients: dict[str, Popen[bytes]] = {}
+            for instant, flow in _starts_and_ends(bulk):
+                if flow.name not in clients:
+                    _sleep_until(begin + instant)
+                    processes.append(_start_client(flow, spec, live, folder, job))
+                    clients[flow.name] = processes[-1]
+                elif flow.program:
+                    _end(clients[flow.name], begin + instant)
+                else:
+                    server = servers[bulk.index(flow)][1]
+                    _bound(flow, clients[flow.name], server, begin + instant, live, folder)
+            for flow in bulk:
+                if sentence := _wait_client(flow, clients[flow.name], folder, patience):
                     cut.append(sentence)
         if not cut and not _settled(spec, live, patience):
             cut.append(
@@ -164,6 +172,46 @@ def transfer(
             )
         cut += _wrong_bytes(spec, folder, job)
     return cut + [sentence for flow in spec.flows if (sentence := without_result(flow, folder))]
+
+
+def _starts_and_ends(flows: list[Flow]) -> list[tuple[float, Flow]]:
+    """Return the seconds of the starts of flows, and of the ends that a duration sets, in order."""
+    starts = [(flow.start.seconds, flow) for flow in flows]
+    ends = [(flow.end.seconds, flow) for flow in flows if flow.is_bounded]
+    return sorted([*starts, *ends], key=lambda each: each[0])
+
+
+def _bound(
+    flow: Flow,
+    client: Popen[bytes],
+    server: Popen[bytes],
+    instant: float,
+    live: LiveNetwork,
+    folder: Path,
+) -> None:
+    """End a flow that has data on its way at that instant, and write iperf's last line for it.
+
+    Resets answer what the sender's kernel still sends.
+    """
+    port = f":{flow.port}"
+
+    def open_ones() -> list[dict[str, Any]]:
+        sockets = _sockets(live, flow.receiver, CONNECTED)
+        return [each for each in sockets if each["local"].endswith(port)]
+
+    in_time = _end(client, instant)
+    if waited_for(lambda: in_time and not open_ones(), instant - time.monotonic(), 0.1):
+        return
+    cut = open_ones()
+    server.kill()
+    server.wait()
+    with (folder / f"{flow.name}.client.txt").open("a") as output:
+        output.write(f"{CUT_OFF} after {flow.duration}\n")
+    if not all("bytes_received" in each for each in cut):  # Linux 4.1 began to count them
+        return
+    amount, seconds = sum(int(each["bytes_received"]) for each in cut), flow.duration.seconds
+    with (folder / f"{flow.name}.server.txt").open("a") as output:
+        output.write(RESULT_LINE.format(seconds=seconds, amount=amount, rate=8 * amount / seconds))
 
 
 def load_modules_for(spec: ExperimentSpec) -> None:
@@ -343,13 +391,13 @@ def _window(flow: Flow) -> list[str]:
     return ["-w", str(flow.window.base)] if flow.window else []
 
 
-def _ended(client: Popen[bytes], instant: float) -> bool:
-    """End a program at that instant; return whether it still ran."""
+def _end(client: Popen[bytes], instant: float) -> bool:
+    """End a program at that instant; return whether it had ended by itself."""
     if wait_until_ended(client, max(0.0, instant - time.monotonic())):
-        return False
+        return True
     client.kill()
     client.wait()
-    return True
+    return False
 
 
 def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float) -> str:
@@ -363,7 +411,7 @@ def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float
             f"{flow.name}: the client had not written all {patience:g} s after its {flow.duration},"
             " and was cut off."
         )
-    if client.returncode != 0:
+    if client.returncode not in (0, -signal.SIGKILL):  # of one whose duration ended
         raise TcplabError(
             f"{flow.name}: the client failed: {tail(output)}",
             "The run's folder has all that it printed.",

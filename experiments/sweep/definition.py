@@ -7,11 +7,13 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import columns
+from analysis.statistics.power import level_pairs
 from experiments.spec import Condition, ExperimentSpec, Headline
 from experiments.study import grid
 from experiments.study.catalogue import Experiment, find
@@ -217,6 +219,14 @@ class Plan:
     def origin(self, lab: Lab) -> Origin:
         """Return the origin of the sweep's records, which have its expression if it has one."""
         return origin(lab, f"{ROWS} {self.sweep.metric}" if self.sweep.is_expression else ROWS)
+
+    @property
+    def comparisons(self) -> int:
+        """The size of the family of comparisons; 0 if no factor is compared."""
+        levels = {factor.name: len(factor.values) for factor in self.factors}
+        levels |= {"condition": len(self.conditions)} if len(self.conditions) > 1 else {}
+        compared = levels.pop(self.compare, 0)
+        return len(level_pairs(compared)) * prod(levels.values())
 
     def parameters(self) -> dict[str, str]:
         """Return the parameters that all points share, as text by name."""

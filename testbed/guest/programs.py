@@ -65,6 +65,8 @@ def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
     """Return whether the process ended within `timeout` seconds. Polls only before Linux 5.3."""
     try:
         descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:  # it has been waited for
+        return True
     except OSError as error:
         if error.errno != errno.ENOSYS:
             raise

@@ -49,6 +49,7 @@ def write_sweep(
                 scale * 10 / DELAYS[delay] * EFFECTS[cc] * luck[seed] * chance.lognormal(0, 0.1)
             ),
             "jain_index": None,
+            "exchanges_missing": 0.0,
         }
         for delay, cc, seed, flow in itertools.product(DELAYS, EFFECTS, range(seeds), range(flows))
     ]

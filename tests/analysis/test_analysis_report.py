@@ -196,7 +196,7 @@ def test_a_run_of_an_application_has_a_table_of_its_response_times(run_directory
     _, found, table = page.partition("How long exchanges took")
     row = re.findall(r"<tr>.*?</tr>", table, re.DOTALL)[1]
     cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row)
-    assert found and cells[1:4] == ["3", "1", "200"]
+    assert found and cells[1:6] == ["4", "4", "3", "0", "250"]
     assert "distribution of response times" in page.lower()
 
 

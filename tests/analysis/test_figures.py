@@ -181,7 +181,7 @@ def test_a_box_takes_an_expression(run_directory: Path) -> None:
     with_exchanges(run_directory)
     data = rows_of(drawn(run_directory, "box", metric="exchange_p50_ms[flow1] * 2").data)
     dots = sorted({float(row["y"]) for row in data if row["mark"] == "dots"})
-    assert dots == pytest.approx([400, 600])
+    assert dots == pytest.approx([500, 700])
 
 
 def test_a_table_is_latex_and_csv(tmp_path: Path, run_directory: Path) -> None:

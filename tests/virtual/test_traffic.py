@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from analysis.records.output import read_summary
 from experiments.flows.traffic import TRAFFIC
 from experiments.run.seed import drawn
 from experiments.spec import Condition, ExperimentSpec, Flow, congestion_control
 from testbed.host.supervise import Usage
 from topologies.shapes import dumbbell, two_hosts
-from topologies.spec import Channel
-from topologies.units import Duration, Packets, Rate, Share
+from topologies.spec import CUT_OFF, Channel
+from topologies.units import Duration, Packets, Rate, Share, Size
 
 pytestmark = pytest.mark.virtual
 LINK = Channel(Rate.parse("10mbit"), Duration.parse("10ms"), queue=Packets(200))
@@ -47,6 +49,27 @@ def test_every_kind_sends_and_waits_behind_a_bulk_flow(
     for flow in ("ping", "call", "page"):
         assert median(loaded, flow) > median(empty, flow)
     assert json.loads((loaded / "cubic" / "evidence.json").read_text())["held"]
+
+
+def test_a_duration_ends_an_amount(in_guest: Callable[..., tuple[Path, Usage]]) -> None:
+    """Also one that the sender's kernel has taken over; a flow that ends in time is left alone."""
+    seconds = Duration.parse("2s")
+    amounts = {"small": "100kB", "buffered": "1MB", "large": "100MB"}
+    flows = tuple(
+        Flow(name, f"h{at}", f"r{at}", seconds, amount=Size.parse(text))
+        for at, (name, text) in enumerate(amounts.items(), 1)
+    )
+    spec = ExperimentSpec("x", "X.", dumbbell(3, LINK), flows, (congestion_control("cubic"),))
+    slow = replace(spec, topology=dumbbell(3, replace(LINK, bandwidth=Rate.parse("2mbit"))))
+    folder, _ = in_guest(slow)
+    is_cut = {
+        name: CUT_OFF in (folder / "cubic" / f"{name}.client.txt").read_text() for name in amounts
+    }
+    assert is_cut == {"small": False, "buffered": True, "large": True}
+    for name in ("buffered", "large"):
+        found = read_summary((folder / "cubic" / f"{name}.server.txt").read_text())
+        assert found and found.seconds == 2 and 0 < found.transfer < 1000
+    assert json.loads((folder / "cubic" / "evidence.json").read_text())["warnings"] == []
 
 
 @pytest.mark.parametrize("traffic", ["requests every=200ms size=30kB", "users size=30kB think=0s"])

@@ -1,0 +1,94 @@
+"""Exchanges and transfers of a run that ended, of all that were due: the others count as longest.
+
+What did not end is censored data, and percentiles of the rest alone would flatter a condition.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, astuple, dataclass
+from math import inf, sqrt
+from typing import Any
+
+from analysis.fmt import share, written
+from analysis.measures.results import FlowMeasures, RunResults
+from analysis.records.spec_file import RunCondition
+from analysis.statistics.tests import normal_below
+
+ENOUGH = 0.95
+"""Share of what was due that should have ended."""
+_LIKELY = 0.05
+"""Probability below which two shares differ by more than chance."""
+
+
+@dataclass(frozen=True)
+class Endings:
+    """Numbers of exchanges, or of transfers of an amount.
+
+    `due` are the planned ones, or those begun by users, who ask as often as time allows.
+    """
+
+    planned: int = 0
+    begun: int = 0
+    ended: int = 0
+    failed: int = 0
+    due: int = 0
+
+    def __add__(self, other: "Endings") -> "Endings":
+        return Endings(*(sum(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def share(self) -> float:
+        return self.ended / self.due
+
+    def differs(self, other: "Endings") -> bool:
+        """Return whether chance hardly makes the shares of both so different.
+
+        By the normal distribution of the difference of two shares; 1 % is left to chance anyway.
+        """
+        whole = (self.ended + other.ended) / (self.due + other.due)
+        deviation = sqrt(whole * (1 - whole) * (1 / self.due + 1 / other.due))
+        distance = abs(self.share - other.share)
+        return distance > 0.01 and 2 * normal_below(-distance / deviation) < _LIKELY
+
+
+def endings(results: RunResults, condition: RunCondition) -> Endings:
+    """Return the numbers under a condition, over all flows and seeds."""
+    trials = [each for each in results.measured if each.trial.condition == condition]
+    return sum((_of(flow) for trial in trials for flow in trial.flows), Endings())
+
+
+def _of(flow: FlowMeasures) -> Endings:
+    if flow.flow.amount:
+        return Endings(1, 1, int(flow.number("client_seconds") not in (None, inf)), 0, 1)
+    names = ("exchanges_planned", "exchanges_begun", "exchanges", "exchanges_failed")
+    planned, begun, ended, failed = (int(flow.number(name) or 0) for name in names)
+    return Endings(planned, begun, ended, failed, len(flow.taken))
+
+
+def data(results: RunResults) -> list[dict[str, Any]]:
+    """Return the numbers of each condition for programs; empty if none was due."""
+    return [
+        {"condition": condition.name, **asdict(found)} for condition, found in _conditions(results)
+    ]
+
+
+def sentence(results: RunResults) -> str:
+    """Say how many ended if that is too few, or not the same everywhere; else empty."""
+    every = [found for _, found in _conditions(results)]
+    few = any(found.share < ENOUGH for found in every)
+    if not few and not any(one.differs(other) for one in every for other in every):
+        return ""
+    several = len(results.run.conditions) > 1
+    parts = [
+        f"{share(found.ended, found.due)} ({written(found.ended)} of {written(found.due)}"
+        + (f", {written(found.failed)} failed" if found.failed else "")
+        + ")"
+        + (f" with {condition.label}" if several else "")
+        for condition, found in _conditions(results)
+    ]
+    return f"Not all ended: {', '.join(parts)}; the others count as the longest."
+
+
+def _conditions(results: RunResults) -> Iterator[tuple[RunCondition, Endings]]:
+    for condition in results.run.conditions:
+        if (found := endings(results, condition)).due:
+            yield condition, found
