@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from analysis.pages.run import RunReport as RunReport
     from experiments.play import play as play
     from experiments.programs import plugin as plugin
+    from experiments.programs.network import Network as Network
     from experiments.programs.public import testing as testing
     from experiments.programs.start import network as network
     from experiments.programs.start import twice as twice

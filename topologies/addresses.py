@@ -1,17 +1,23 @@
 """Addresses, routes and neighbours of a topology: a pure function of its spec.
 
-Every set of interfaces that switches connect is a segment, 10.<segment>.0.0/16. Neighbours are
-filled in because ARP would double the first handshake's round trip.
+Every set of interfaces that switches connect is a segment, 10.<segment>.0.0/16; after 256 of them
+come 11.0.0.0/16 and so on. Neighbours are filled in because ARP would double the first handshake's
+round trip.
 """
 
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 
 from topologies.spec import Port, TopologySpec
 
 PREFIX = 16
 IPV6_PREFIX = 64
+EVERYWHERE = "0.0.0.0/0"
+_FIRST = 10
+_MOST_ROUTES = 256  # of a host with one way; one for all of a larger network replaces them
 
 
 @dataclass(frozen=True)
@@ -44,10 +50,35 @@ def interfaces(topology: TopologySpec) -> tuple[Interface, ...]:
         number = sizes[segment] = sizes.get(segment, 0) + 1
         index = len(addressed) + 1
         mac = f"02:00:00:00:{index >> 8:02x}:{index & 255:02x}"
-        addressed.append(
-            Interface(port, f"10.{segment}.{number >> 8}.{number & 255}", mac, segment)
-        )
+        address = f"{_start(segment)}.{number >> 8}.{number & 255}"
+        addressed.append(Interface(port, address, mac, segment))
     return tuple(addressed)
+
+
+def _start(segment: int) -> str:
+    """Return the first two numbers of a segment's addresses."""
+    return f"{_FIRST + (segment >> 8)}.{segment & 255}"
+
+
+@cache
+def _by_node(topology: TopologySpec) -> dict[str, list[Interface]]:
+    found: dict[str, list[Interface]] = {}
+    for interface in interfaces(topology):
+        found.setdefault(interface.port.node, []).append(interface)
+    return found
+
+
+@cache
+def _by_segment(topology: TopologySpec) -> dict[int, list[Interface]]:
+    found: dict[int, list[Interface]] = {}
+    for interface in interfaces(topology):
+        found.setdefault(interface.segment, []).append(interface)
+    return found
+
+
+def interfaces_of(topology: TopologySpec, node: str) -> Sequence[Interface]:
+    """Return the interfaces of a host or router; none of a switch."""
+    return _by_node(topology).get(node, ())
 
 
 def ipv6_of(address: str) -> str:
@@ -56,23 +87,21 @@ def ipv6_of(address: str) -> str:
     >>> ipv6_of("10.2.0.1")
     'fd00:0:0:2::1'
     """
-    _ten, segment, high, low = map(int, address.split("."))
-    return f"fd00:0:0:{segment:x}::{high << 8 | low:x}"
+    first, second, high, low = map(int, address.split("."))
+    return f"fd00:0:0:{first - _FIRST << 8 | second:x}::{high << 8 | low:x}"
 
 
 def address_of(topology: TopologySpec, host: str) -> str:
     """Return the address of a host's first interface."""
-    return next(
-        interface.address for interface in interfaces(topology) if interface.port.node == host
-    )
+    return interfaces_of(topology, host)[0].address
 
 
 def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str, str], ...]:
     """(address, MAC) of every other interface in the same segment."""
     return tuple(
         (other.address, other.mac)
-        for other in interfaces(topology)
-        if other.segment == interface.segment and other != interface
+        for other in _by_segment(topology)[interface.segment]
+        if other is not interface
     )
 
 
@@ -102,50 +131,53 @@ def spare_routes(topology: TopologySpec, host: str) -> tuple[tuple[Route, ...], 
 
 
 def _segments_of(topology: TopologySpec, node: str) -> dict[int, Interface]:
-    found = (interface for interface in interfaces(topology) if interface.port.node == node)
-    return {interface.segment: interface for interface in found}
+    return {interface.segment: interface for interface in interfaces_of(topology, node)}
 
 
 def _routes(
     topology: TopologySpec, own: dict[int, Interface], way: dict[int, Interface]
 ) -> tuple[Route, ...]:
     """Return the routes over the interfaces `way` of a node with the interfaces `own`."""
-    others = {interface.segment for interface in interfaces(topology)} - own.keys()
-    hops = ((target, _next_hop(topology, way, target)) for target in sorted(others))
-    return tuple(
-        Route(f"10.{target}.0.0/{PREFIX}", hop.address, way[hop.segment].port.name)
+    others = _by_segment(topology).keys() - own.keys()
+    via = _next_hops(topology, tuple(way))
+    hops = ((target, via.get(target)) for target in sorted(others))
+    found = tuple(
+        Route(f"{_start(target)}.0.0/{PREFIX}", hop.address, way[hop.segment].port.name)
         for target, hop in hops
         if hop
     )
+    ways = {(route.gateway, route.interface) for route in found}
+    if len(found) > _MOST_ROUTES and len(ways) == 1:
+        return (replace(found[0], network=EVERYWHERE),)
+    return found
 
 
-def _next_hop(topology: TopologySpec, own: dict[int, Interface], target: int) -> Interface | None:
-    """Breadth first over segments: the neighbouring router's interface that leads to `target`."""
-    forwarding = [
-        interface
-        for interface in interfaces(topology)
-        if topology.kind(interface.port.node) == "router"
-    ]
+@cache
+def _next_hops(topology: TopologySpec, own: tuple[int, ...]) -> dict[int, Interface | None]:
+    """Breadth first over segments: the neighbouring router's interface that leads to each."""
+    kinds = topology.kind
     via: dict[int, Interface | None] = dict.fromkeys(own)
-    queue = deque(own)
+    queue, entered = deque(own), set[str]()
     while queue:
         segment = queue.popleft()
-        for entry in (interface for interface in forwarding if interface.segment == segment):
-            for onward in forwarding:
-                if onward.port.node == entry.port.node and onward.segment not in via:
+        for entry in _by_segment(topology)[segment]:
+            if kinds(entry.port.node) != "router" or entry.port.node in entered:
+                continue
+            entered.add(entry.port.node)
+            for onward in interfaces_of(topology, entry.port.node):
+                if onward.segment not in via:
                     via[onward.segment] = via[segment] or entry
                     queue.append(onward.segment)
-    return via.get(target)
+    return via
 
 
 def _segments(topology: TopologySpec) -> dict[str, int]:
     """Interface name to segment number, counted in the order of the links."""
     numbers: dict[str, int] = {}
+    segments = count()
     for port in topology.ports:
         if port.name not in numbers:
-            members = _joined(topology, port)
-            number = len(set(numbers.values()))
-            numbers.update(dict.fromkeys(members, number))
+            numbers.update(dict.fromkeys(_joined(topology, port), next(segments)))
     return numbers
 
 

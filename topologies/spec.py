@@ -6,10 +6,11 @@ seen as sent, and a queue there would be seen by TCP small queues and never fill
 hosts had one name these hosts (`TopologySpec.shaping_hosts`).
 """
 
-from collections import deque
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from topologies.disciplines import discipline
 from topologies.errors import UsageError
@@ -29,6 +30,17 @@ _FULL_FRAME_NS = 1514 * 8 * 10**9  # bits of a full frame on Ethernet, for a tim
 ETHERNET, JUMBO = Size(1500), Size(9000)
 # An interface's name has 15 characters (IFNAMSIZ): the node's name, "-eth" and two digits.
 _LONGEST_NAME = 9
+
+
+_QUANTITIES: dict[str, type[Quantity]] = {
+    "bandwidth": Rate,
+    "delay": Duration,
+    "loss": Share,
+    "jitter": Duration,
+    "queue": Packets,
+    "line": Packets,
+    "processing": Share,
+}
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,24 @@ class Channel:
         """Greatest difference of a packet's delay from `delay`."""
         return self.jitter + self.processing_time
 
+    if TYPE_CHECKING:  # words are read by __post_init__
+
+        def __init__(
+            self,
+            bandwidth: Rate | str,
+            delay: Duration | str = Duration(0),
+            loss: Share | str = Share(0),
+            jitter: Duration | str = Duration(0),
+            queue: Packets | str = Packets(1000),
+            discipline: str = "fifo",
+            line: Packets | str = MOST_PACKETS,
+            processing: Share | str = Share(0),
+            settings: tuple[tuple[str, str], ...] = (),
+            gemodel: str = "",
+        ) -> None: ...
+
     def __post_init__(self) -> None:
+        _read_words(self, "link", _QUANTITIES)
         _within("bandwidth", self.bandwidth, SLOWEST, FASTEST)
         _within("delay", self.delay, Duration(0), LONGEST_DELAY)
         _within("loss", self.loss, Share(0), WHOLE)
@@ -113,6 +142,17 @@ class Channel:
                 " leave before it came.",
                 "Lower the jitter or raise the delay.",
             )
+
+
+def _read_words(spec: object, what: str, kinds: Mapping[str, type[Quantity]]) -> None:
+    """Turn fields of a frozen spec that are words into quantities. Raises UsageError."""
+    for name, kind in kinds.items():
+        if isinstance(value := getattr(spec, name), kind):
+            continue
+        if not isinstance(value, str):
+            problem = f"The {name} of a {what} is {value!r:.40}, which is no {kind.kind}."
+            raise UsageError(problem, f'Write it in words: {name}="{kind.example}".')
+        object.__setattr__(spec, name, kind.parse(value))
 
 
 def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:
@@ -147,6 +187,13 @@ class HostReordering:
     limit: Packets = Packets(1000)
 
     def __post_init__(self) -> None:
+        shares, counts = ("at_once", "correlation"), ("gap", "limit")
+        kinds = {
+            "delay": Duration,
+            **dict.fromkeys(shares, Share),
+            **dict.fromkeys(counts, Packets),
+        }
+        _read_words(self, "host that reorders", kinds)
         _within("delay", self.delay, Duration(1000), LONGEST_DELAY)
         _within("share sent at once", self.at_once, Share(1), WHOLE)
         _within("correlation", self.correlation, Share(0), WHOLE)
@@ -214,15 +261,17 @@ class TopologySpec:
     shaping_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        _read_words(self, "topology", {"mtu": Size})
         names = [node.name for node in self.nodes]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        if twice := sorted(name for name, number in Counter(names).items() if number > 1):
             raise UsageError(
                 f"Topology {self.name} has two nodes named {twice[0]}.", "Give each its own name."
             )
         for link in self.links:
             self._check(link)
+        reached = self._reached_from(self.nodes[0].name) if self.nodes else {}
         for node in self.nodes:
-            self._check_connected(node)
+            self._check_connected(node, reached)
         _within("mtu", self.mtu, Size(576), Size(65535))
         self._check_reordering()
 
@@ -273,13 +322,25 @@ class TopologySpec:
                 "Delay packets on the way: a host's delay line would hide its queue from TCP.",
             )
 
-    def _check_connected(self, node: Node) -> None:
+    def _check_connected(self, node: Node, reached: Mapping[str, Port | None]) -> None:
         if node.kind == "host" and not self.ports_of[node.name]:
             raise UsageError(f"Host {node.name} has no link.", "Add a link.")
-        if node.name not in self._reached_from(self.nodes[0].name):
+        if node.name not in reached:
             raise UsageError(
                 f"No link connects {node.name} with {self.nodes[0].name}.", "Add a link."
             )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was computed: another process has other hashes."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _hash(self) -> int:
+        """Computed once: functions of a topology are cached, and asked for each port."""
+        return hash((self.name, self.nodes, self.links))
 
     @cached_property
     def _kinds(self) -> dict[str, NodeKind]:
@@ -307,7 +368,11 @@ class TopologySpec:
 
     def far_end(self, port: Port) -> Port:
         """Return the other end of a port's cable."""
-        return self.ports[self.ports.index(port) ^ 1]
+        return self.ports[self._places[port.name] ^ 1]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {port.name: place for place, port in enumerate(self.ports)}
 
     def path(self, source: str, target: str) -> tuple[Port, ...]:
         """Return the ports along a shortest way. Raises UsageError for an unknown node."""
@@ -339,10 +404,10 @@ class TopologySpec:
 
     @cached_property
     def ports_of(self) -> dict[str, list[Port]]:
-        return {
-            node.name: [port for port in self.ports if port.node == node.name]
-            for node in self.nodes
-        }
+        found: dict[str, list[Port]] = {node.name: [] for node in self.nodes}
+        for port in self.ports:
+            found[port.node].append(port)
+        return found
 
     def bottleneck(self, source: str, target: str) -> Channel:
         """Return the slowest channel on the way.

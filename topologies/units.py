@@ -1,7 +1,7 @@
 """Units as types: every quantity is an exact integer of its base unit, parsed from text once.
 
-`Rate.parse("10mbit")`, `Duration.parse("40ms")`, `Share.parse("10%")`, `Size.parse("128KiB")`,
-`Packets.parse("1000")`. `str()` gives back the shortest exact text, which parses to the same
+`Rate("10mbit")`, `Duration("40ms")`, `Share("10%")`, `Size("128KiB")`, `Packets("1000")`; a number
+is one of the base unit. `str()` gives back the shortest exact text, which parses to the same
 value. Case counts where it means something: a small b is a bit, a large one a byte. A spelling that
 tools read differently is refused with the choices, never guessed.
 """
@@ -56,10 +56,16 @@ class Quantity:
     """Spellings that are refused: what is open about each, and the factors that it may mean."""
     default_unit: ClassVar[str | None] = None
 
+    if TYPE_CHECKING:  # text is read by __post_init__
+
+        def __init__(self, base: int | str) -> None: ...
+
     def __post_init__(self) -> None:
+        if isinstance(self.base, str):
+            object.__setattr__(self, "base", self.parse(self.base).base)
         if type(self.base) is not int:
-            raise TypeError(
-                f"{type(self).__name__} takes an int of its base unit; use .parse() for text"
+            raise UsageError(
+                f"{self.base!r:.40} is no {self.kind}.", f"Write text such as {self.example!r}."
             )
         if self.base < 0:
             raise UsageError(f"A {self.kind} cannot be negative.", f"Write it like {self.example}.")

@@ -1,6 +1,7 @@
 """`tcplab exec -- COMMAND`: a command in h1 and a server in h2, with a bad network in between."""
 
 import itertools
+import re
 import shlex
 import shutil
 import sys
@@ -15,7 +16,7 @@ import click
 
 from experiments.cli.options import FOLDER, QuantityType, kernel_option, link_options
 from experiments.programs.capture import write_page
-from experiments.programs.network import Network
+from experiments.programs.network import Host, Network
 from experiments.programs.program import ProgramFailed
 from experiments.programs.start import (
     AGAIN,
@@ -25,6 +26,7 @@ from experiments.programs.start import (
     require_virtual,
     started,
 )
+from experiments.programs.words import words_of
 from experiments.run.store import require_writable
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
 from topologies.data import to_data
@@ -35,7 +37,9 @@ from topologies.units import Duration, Rate, Share
 _OUT = Path(".tcplab/exec")
 _SERVER_STARTS = "30s"
 _TIMED_OUT = 124  # as timeout(1)
-_EQUAL = "the second run is equal: captures, output and exit status."
+_PLACE = re.compile(r"\b(?:(\w+)://)?(?:[^\s/@]*@)?(?:ip6-)?h2\b(?::(\d{1,5}))?")
+_SCHEMES = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21, "redis": 6379}
+_FILE_HEADER = 24  # bytes of a capture without packets
 
 
 @dataclass(frozen=True)
@@ -67,23 +71,25 @@ class _Words(click.ParamType[list[str]]):
     name = "COMMAND"
 
     def convert(
-        self, value: object, parameter: click.Parameter | None, context: click.Context | None
+        self, value: object, _parameter: click.Parameter | None, _context: click.Context | None
     ) -> list[str]:
-        try:
-            return shlex.split(str(value))
-        except ValueError as error:
-            self.fail(f"'{value}' has {str(error).lower()}. Add it.", parameter, context)
+        return list(words_of(str(value)))
 
 
 @click.command("exec")
 @click.argument("command", nargs=-1, required=True)
 @click.option("--server", type=_Words(), help="Command in h2, in one word; it must listen.")
 @click.option(
-    "--down", "outages", multiple=True, type=_Outage(), help="An outage of the link, both ways."
+    "--port",
+    "ports",
+    multiple=True,
+    type=click.IntRange(1, 65535),
+    help="Port that the server is to listen on first. Else it is one that COMMAND names, or any.",
 )
 @click.option(
-    "--loopback", is_flag=True, help="Give 127.0.0.1 of h1 the link's delay and loss as well."
+    "--down", "outages", multiple=True, type=_Outage(), help="An outage of the link, both ways."
 )
+@click.option("--loopback", is_flag=True, help="Shape and capture 127.0.0.1 of h1 like the link.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option(
     "--timeout",
@@ -110,6 +116,7 @@ class _Words(click.ParamType[list[str]]):
 @click.option(
     "--twice", "is_twice", is_flag=True, help="Run it again with the seed, and name what differs."
 )
+@click.option("--whole-packets", is_flag=True, help="Keep whole packets in large captures.")
 @click.option("--open", "opens", is_flag=True, help="Show the captures' graphs in a browser.")
 @click.option(
     "--out", type=FOLDER, default=_OUT, show_default=True, help="Folder of the captures; replaced."
@@ -118,6 +125,7 @@ class _Words(click.ParamType[list[str]]):
 def execute(
     command: tuple[str, ...],
     server: list[str] | None,
+    ports: tuple[int, ...],
     outages: tuple[tuple[Duration, Duration], ...],
     loopback: bool,
     seed: int,
@@ -127,6 +135,7 @@ def execute(
     root: Path | None,
     cpu: Literal["free", "host"],
     is_twice: bool,
+    whole_packets: bool,
     opens: bool,
     out: Path,
     kernel: str | None,
@@ -138,7 +147,12 @@ def execute(
     read-only. Exits with the status of COMMAND, or 1 if --twice finds a difference.
     """
     options = NetworkOptions(
-        folders=folders, root=root, clock=clock, kernel=kernel or DEFAULT_KERNEL, cpu=cpu
+        folders=folders,
+        root=root,
+        whole_packets=whole_packets,
+        clock=clock,
+        kernel=kernel or DEFAULT_KERNEL,
+        cpu=cpu,
     )
     if is_twice:
         require_virtual(cpu)
@@ -154,7 +168,7 @@ def execute(
     def run(network: Network) -> None:
         if loopback:
             network.order("loopback", host="h1", values=to_data(channel))
-        asked = (command, server, outages, str(timeout))
+        asked = (command, server, ports, outages, str(timeout))
         runs.append((network, _carried_out(network, *asked, aloud=not runs)))
 
     found: list[str] = []
@@ -168,12 +182,12 @@ def execute(
     _say(f"{took}, seed {seed}, captures in {out}")
     if network.unrepeatable:
         _say(f"this run is not repeatable: {network.unrepeatable}.")
-    for wait in network.waits:
-        _say(f"{wait}.")
+    for sentence in (*network.waits, *network.notes):
+        _say(f"{sentence}.")
     for reason in network.doubts:
         _say(f"this run may not repeat: {reason}.")
     if is_twice:
-        _say("the second run differs." if found else _EQUAL)
+        _say("the second run differs." if found else _equal(out))
     for difference in found:
         _say(difference)
     if opens:
@@ -188,14 +202,15 @@ def _carried_out(
     network: Network,
     command: tuple[str, ...],
     server: list[str] | None,
+    ports: tuple[int, ...],
     outages: tuple[tuple[Duration, Duration], ...],
     timeout: str,
     aloud: bool,
 ) -> int:
     """Run both programs, print the command's output if `aloud`, and return its status."""
     serving = network.h2.start(server) if server else None
-    if serving and not network.h2.listens(None, _SERVER_STARTS):
-        problem = str(serving.failed("does not listen")).rstrip()
+    if serving and (closed := _closed_port(network.h2, command, ports)):
+        problem = str(serving.failed(f"does not listen on {closed}")).rstrip()
         raise TcplabError(f"{problem}\n", "" if serving.lack() else "Try it without tcplab.")
     for at, lasts in outages:
         network.link.down(at=str(at), for_=str(lasts))
@@ -215,6 +230,33 @@ def _carried_out(
     for sentence in program.lack() if aloud else ():
         _say(sentence)
     return _TIMED_OUT if program.status is None else program.status
+
+
+def _equal(out: Path) -> str:
+    has_packets = any(file.stat().st_size > _FILE_HEADER for file in out.glob("*.pcap"))
+    captures = "captures, output and exit status" if has_packets else "output and exit status"
+    return f"the second run is equal: {captures}{'' if has_packets else '; no packet was sent'}."
+
+
+def _closed_port(server: Host, command: tuple[str, ...], ports: tuple[int, ...]) -> str:
+    """Wait for the server, and return the port that stays closed, in words; empty if none does.
+
+    A port that the command names may be one that is meant to be closed: another one will do.
+    """
+    for port in ports:
+        if not server.listens(port, _SERVER_STARTS):
+            return f"port {port}"
+    if not ports and (named := named_port(command)) and server.listens(named, _SERVER_STARTS):
+        return ""
+    return "" if ports or server.listens(None, _SERVER_STARTS) else "any port"
+
+
+def named_port(command: tuple[str, ...]) -> int | None:
+    """Return the port of h2 in a URL or in h2:80; None if there is none."""
+    for scheme, port in _PLACE.findall(" ".join(command)):
+        if port or scheme in _SCHEMES:
+            return int(port or _SCHEMES[scheme])
+    return None
 
 
 def _say(sentence: str) -> None:

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, nullcontext
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from analysis import fmt
 from analysis.analyze.facts import CALLED
 from analysis.flows.events import events
 from analysis.flows.reader import read
-from experiments.programs.network import Host, Network, Step
+from experiments.programs.network import Host, Network, Step, running_already
 from experiments.programs.program import SECOND, Program, channel
 from experiments.programs.start import (
     AGAIN,
@@ -27,8 +27,9 @@ from experiments.programs.start import (
     options_and_link,
     started,
 )
+from experiments.programs.words import NetworkWords, OptionWords
 from testbed.host.scratch import scratch
-from topologies.errors import TcplabError, UsageError
+from topologies.errors import TcplabError
 from topologies.shapes import two_hosts
 from topologies.spec import TopologySpec
 from topologies.units import Duration
@@ -57,7 +58,7 @@ def _lines(network: Network) -> Iterator[str]:
         yield network.over
     if network.unrepeatable:
         yield f"Not repeatable: {network.unrepeatable}."
-    yield from (f"{wait}." for wait in network.waits)
+    yield from (f"{sentence}." for sentence in (*network.waits, *network.notes))
     for reason in network.doubts:
         yield f"May not repeat: {reason}."
 
@@ -123,7 +124,13 @@ SEED = "seed"
 """The file with the seed of a failed test."""
 
 
-class NetworkFixture:
+if TYPE_CHECKING:
+    _AsNetwork = Network
+else:
+    _AsNetwork = object
+
+
+class NetworkFixture(_AsNetwork):
     """A network that is not started yet, and then stands for the one that is.
 
     Its files are in a scratch folder, and stay in .tcplab/TEST if the test fails. `usual` are the
@@ -151,18 +158,14 @@ class NetworkFixture:
             if self.has_failed:
                 self._keep()
 
-    def two_hosts(self, **settings: Any) -> tuple[Host, ...]:
-        """Start h1 and h2 with a link such as delay="150ms" between them, and return both.
-
-        Other settings are those of NetworkOptions.
-        """
+    def two_hosts(self, **settings: Unpack[NetworkWords]) -> tuple[Host, Host]:
         options, link = options_and_link(settings)
-        return self.build(two_hosts(channel(**link)), **options).hosts
+        network = self.build(two_hosts(channel(**link)), **options)
+        return network.h1, network.h2
 
-    def build(self, topology: TopologySpec, **options: Any) -> Network:
-        """Start a network with the options of NetworkOptions. Raises UsageError for a second."""
+    def build(self, topology: TopologySpec, **options: Unpack[OptionWords]) -> Network:
         if self.network:
-            raise UsageError("This test has a network already.", "Use one network in a test.")
+            raise running_already()
         chosen = NetworkOptions(**{**self._usual, **options})
         self.network = self._running.enter_context(
             started(topology, self.seed, self._place, chosen, self._aloud)

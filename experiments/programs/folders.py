@@ -18,7 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.guest.host_root import HostFolders
+from testbed.guest.host_root import IMAGE_PROGRAMS, HostFolders
+from testbed.guest.host_root import OF_IMAGE as IMAGE_PLACE
 from testbed.host import CODE
 from testbed.virtual.sandbox import ordinary_user
 from topologies.errors import UsageError
@@ -114,6 +115,7 @@ _SYSTEM = ("/usr", "/etc", "/opt")
 _LINKS = ("/bin", "/sbin", "/lib", "/lib64")
 _OF_THE_GUEST = ("dev", "proc", "sys", "run", "tmp", "boot", "lost+found")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_OF_COMPUTER = f"{Path(sys.prefix) / 'bin'}:{_PATH}"
 _NEEDED = {"usr", "etc", "bin", "lib", "lib64", "opt", "var"}
 _NAMING = "by --folder of exec, --tcplab-folder of pytest, or `folders` in Python"
 _ALL = 0o005  # what others need of a folder
@@ -150,6 +152,16 @@ class VisibleFolders:
                 f"Name {' and '.join(folders)}: {_NAMING}.",
             )
 
+    def origin(self, program: str) -> str:
+        """Return whose program hosts run, if the image has one of that name; else empty."""
+        if program not in IMAGE_PROGRAMS:
+            return ""
+        found = shutil.which(program, path=_OF_COMPUTER)
+        whose = (
+            f"this computer's, {found}" if found else "the lab image's, as this computer has none"
+        )
+        return f"{program} is {whose}"
+
     def lack(self, program: str) -> str:
         """Return the sentences for a program that hosts do not find."""
         seen = f"Hosts see these folders of this computer: {', '.join(self.sources)}."
@@ -170,17 +182,25 @@ OF_IMAGE = HostFolders(
 
 
 def folders_for(
-    project: Path, more: Iterable[Path] = (), root: Path | str | None = None
+    project: Path,
+    more: Iterable[Path] = (),
+    root: Path | str | None = None,
+    copies: Path | None = None,
 ) -> VisibleFolders:
     """Return what programs see: the system, the interpreter, the project, and `more`.
 
-    The system is this computer's, or the tree in `root` without the interpreter. Raises UsageError
-    for a folder that the guest's user cannot read.
+    The system is this computer's, or the tree in `root` without the interpreter. Project and `more`
+    are copied to `copies` if the guest's user cannot read them. Raises UsageError for a folder that
+    stays unreadable.
     """
     others = sorted({folder.resolve() for folder in (project, *more)})
     system = _tree(Path(root).resolve(), others) if root else _this_system()
     sources = {**system.sources, **{str(folder): folder for folder in others}}
     seen = {place: sources[place] for place in _outermost(sources)}
+    for number, folder in enumerate(others):
+        if copies and seen.get(str(folder)) == folder and folder.is_dir() and not _is_seen(folder):
+            seen[str(folder)] = readable_copy(folder, copies / f"copy{number}")
+            others = [each for each in others if each != folder]
     for folder in (*others, *seen.values()):
         _require_readable(folder)
     written = [str(project.resolve()), *system.written]
@@ -230,7 +250,7 @@ def environment(foreign: object = None) -> dict[str, str]:
     libraries from its random numbers.
     """
     return {
-        "PATH": _PATH if foreign else f"{Path(sys.prefix) / 'bin'}:{_PATH}",
+        "PATH": f"{_PATH if foreign else _OF_COMPUTER}:{IMAGE_PLACE}/bin",
         "HOME": "/root",
         "USER": "root",
         "LANG": "C.UTF-8",
@@ -257,6 +277,27 @@ def _is_seen(folder: Path) -> bool:
     if not ordinary_user():
         return os.access(folder, os.R_OK | os.X_OK)
     return stat.S_IMODE(folder.stat().st_mode) & _ALL == _ALL
+
+
+_MOST = 1 << 30  # bytes of a copy
+_ANY_READS, _ANY_ENTERS = 0o044, 0o055
+
+
+def readable_copy(folder: Path, copy: Path) -> Path:
+    """Copy a private folder of root's for the guest's user. Raises UsageError for a large one."""
+    inner = [entry for entry in folder.rglob("*") if not entry.is_symlink()]
+    if (size := sum(entry.stat().st_size for entry in inner if entry.is_file())) > _MOST:
+        raise UsageError(
+            f"{folder} is private to root, and its {size >> 20:,} MiB are too much to copy.",
+            f"Allow its user to read it: chmod o+rx {folder}",
+        )
+    shutil.copytree(folder, copy, symlinks=True, ignore=shutil.ignore_patterns(".tcplab"))
+    for entry in (copy, *copy.rglob("*")):
+        if not entry.is_symlink():
+            mode = entry.stat().st_mode
+            more = _ANY_ENTERS if entry.is_dir() or mode & stat.S_IXUSR else _ANY_READS
+            entry.chmod(stat.S_IMODE(mode) | more)
+    return copy
 
 
 def _require_readable(folder: Path) -> None:

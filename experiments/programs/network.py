@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, Unpack
 
 from experiments.programs.capture import HostCapture
 from experiments.programs.folders import VisibleFolders, doubt
 from experiments.programs.program import (
+    CALL,
+    CALLER,
     RUNNER,
     SECOND,
     NetworkLink,
@@ -25,6 +27,15 @@ from experiments.programs.program import (
     during,
     nanoseconds,
 )
+from experiments.programs.words import (
+    Argv,
+    LinkWords,
+    NetworkWords,
+    OptionWords,
+    StartWords,
+    words_of,
+)
+from testbed.guest.packet_ring import WHOLE
 from testbed.host import supervise
 from testbed.host.supervise import usage_of
 from testbed.virtual.guest import LineSilent, RunningGuest
@@ -55,7 +66,7 @@ class Host:
 
     def start(
         self,
-        argv: Sequence[str | Path],
+        argv: Argv,
         *,
         port: int | None = None,
         env: Mapping[str, str] | None = None,
@@ -65,10 +76,11 @@ class Host:
     ) -> Program:
         """Start a program; with `port` return when something listens there.
 
-        `user` is a user's and a group's number. Raises ProgramFailed if the port stays closed, and
-        UsageError for a program of this computer that hosts do not see.
+        Text is split as a shell does. `user` is a user's and a group's number. Raises
+        ProgramFailed if the port stays closed, and UsageError for a program of this computer
+        that hosts do not see.
         """
-        words = tuple(map(str, argv))
+        words = words_of(argv)
         folder = str(cwd or self.network.project)
         variables = {**self.network.environment, **(env or {})}
         if self.network.folders and words:
@@ -98,11 +110,11 @@ class Host:
 
     def run(
         self,
-        argv: Sequence[str | Path],
+        argv: Argv,
         *,
         timeout: str | float = "1min",
         check: bool = True,
-        **options: Any,
+        **options: Unpack[StartWords],
     ) -> Program:
         """Run a program to its end. Raises ProgramFailed unless it ends well, or at all."""
         program = self.start(argv, **options).wait(timeout)
@@ -136,7 +148,7 @@ class Host:
         """
         self.network.order("sysctls", host=self.name, values=dict(values))
 
-    def shape_loopback(self, **link: str) -> None:
+    def shape_loopback(self, **link: Unpack[LinkWords]) -> None:
         """Give 127.0.0.1 and ::1 of this host a delay and a loss, each way.
 
         So a suite of tests that starts its own servers meets a bad network.
@@ -150,10 +162,10 @@ class Host:
         Raises what it raised, if that is one of Python's exceptions, or else ProgramFailed.
         """
         path = [str(self.network.project)]
-        words = [self.network.python, "-c", RUNNER]
-        return answered(
-            self.run(words, input=asked(function, given, path), timeout=timeout, check=False)
-        )
+        words = [self.network.python, "-c", CALLER, function.__qualname__]
+        order = asked(function, given, path)
+        env = {CALL: RUNNER}
+        return answered(self.run(words, input=order, env=env, timeout=timeout, check=False))
 
 
 @dataclass
@@ -174,6 +186,7 @@ class Network:
     python: str
     folders: VisibleFolders | None = None
     computing: bool = False
+    has_whole_packets: bool = False
     now_ns: int = 0
     begun_ns: int = 0
     """The hosts' clock when the network was ready, in nanoseconds since 1970."""
@@ -183,6 +196,17 @@ class Network:
     """Why it takes no more orders; empty if it does."""
     _doubts: dict[tuple[str, ...], str] = field(default_factory=dict)
     _orders: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+
+    def two_hosts(self, **settings: Unpack[NetworkWords]) -> tuple[Host, Host]:
+        """Start h1 and h2 with a link such as delay="150ms" between them, and return both.
+
+        Only the network of a test starts later. Raises UsageError for one that runs.
+        """
+        raise running_already()
+
+    def build(self, topology: TopologySpec, **options: Unpack[OptionWords]) -> Network:
+        """Start a network with options. Raises UsageError for one that runs."""
+        raise running_already()
 
     @property
     def now(self) -> float:
@@ -263,6 +287,15 @@ class Network:
         return supervise.waits(self.out)
 
     @property
+    def notes(self) -> list[str]:
+        """Sentences on whose programs ran, and on captures without whole packets."""
+        words = [program.argv[0] for program in self.programs.values() if program.argv]
+        origins = map(self.folders.origin, dict.fromkeys(words)) if self.folders else ()
+        cut = [file.name for file in self.out.glob("*.pcap") if file.stat().st_size > WHOLE]
+        more = f"{', '.join(sorted(cut))}: headers only after {WHOLE >> 20} MiB"
+        return [*filter(None, origins), *([more] if cut and not self.has_whole_packets else [])]
+
+    @property
     def doubts(self) -> list[str]:
         """Reasons why another run may differ: programs that can read the processor's numbers."""
         return [reason for reason in dict.fromkeys(self._doubts.values()) if reason]
@@ -323,3 +356,8 @@ class Network:
             self.over = str(error)
             raise
         return reply
+
+
+def running_already() -> UsageError:
+    """Return the error of a second network."""
+    return UsageError("This network has been started.", "Use one network in a test.")

@@ -17,9 +17,10 @@ import os
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from experiments.programs.folders import VisibleFolders
+from experiments.programs.words import LinkWords
 from topologies.data import from_data, to_data
 from topologies.errors import UsageError
 from topologies.notation import json_value
@@ -146,6 +147,9 @@ class Program:
             self.status, self.ended = int(news["status"]), news["ended_at"] / SECOND
 
 
+CALL = "TCPLAB_CALL"
+"""The variable with RUNNER, which is then in no command line."""
+CALLER = f"import os; exec(os.environ.pop('{CALL}'))"
 _ANSWER = "\n==tcplab answer=="
 _TUPLE = "()"
 RUNNER = f"""\
@@ -217,7 +221,7 @@ def _value(data: Any) -> Any:
 BANDWIDTH = "100mbit"
 
 
-def channel(**values: str) -> Channel:
+def channel(**values: Unpack[LinkWords]) -> Channel:
     """Return a direction of a link from text, such as delay="150ms". Raises UsageError."""
     made: Channel = from_data(Channel, {"bandwidth": BANDWIDTH, **values}, "link")
     return made
@@ -239,7 +243,9 @@ class NetworkLink:
         """Lose every packet, `at` a time from now, until the link changes or `for_` is over."""
         self.change(at, for_, loss="100%")
 
-    def change(self, at: str | float = 0.0, for_: str | float | None = None, **values: str) -> None:
+    def change(
+        self, at: str | float = 0.0, for_: str | float | None = None, **values: Unpack[LinkWords]
+    ) -> None:
         """Change values such as loss="10%" from a moment on, or for a time."""
         for port in self.ports:
             from_data(Channel, {**to_data(port.channel), **values}, port.name)

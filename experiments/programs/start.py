@@ -11,15 +11,17 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, Unpack, cast
 
 from experiments.programs.folders import OF_IMAGE, environment, folders_for
 from experiments.programs.network import Network
 from experiments.programs.program import Program, channel
+from experiments.programs.words import LinkWords, NetworkWords, OptionWords
 from experiments.run.session import lab_on
 from experiments.run.verify import Difference
 from experiments.run.verify import differences as captures_that_differ
 from testbed.guest.driven import DrivenSpec
+from testbed.guest.packet_ring import WHOLE
 from testbed.host.job_archive import job_archive
 from testbed.host.processes import claimed_processor
 from testbed.host.scratch import scratch
@@ -41,6 +43,7 @@ _BOOT = 120.0  # wall seconds
 _FOREVER = 1e9  # wall seconds of a debugger's session
 _SECOND = 10**9
 _ANY_PYTHON = "python3"  # of a tree
+_ANY_SIZE = 1 << 60  # bytes
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class NetworkOptions:
     more that they see. `root` is an unpacked system that they see instead of this computer's; with
     `image` they see the lab's, and none of these.
     `sysctls` are of all hosts. `captures` are interfaces of switches and routers, such as r1-eth1,
-    that are captured as hosts are. `clock` is the time at the start, in ISO 8601. `patience` are
+    that are captured as hosts are. A capture above 16 MiB has headers only, unless `whole_packets`
+    is true. `clock` is the time at the start, in ISO 8601. `patience` are
     wall seconds that an order may take. With cpu="host" computing takes virtual time as it takes
     this computer's, so no run repeats another.
     """
@@ -62,6 +66,7 @@ class NetworkOptions:
     image: bool = False
     sysctls: Mapping[str, str] = field(default_factory=dict)
     captures: tuple[str, ...] = ()
+    whole_packets: bool = False
     kernel: str = DEFAULT
     clock: str = CLOCK
     memory_mib: int = 1024
@@ -73,10 +78,11 @@ class NetworkOptions:
 _FIELDS = {field.name for field in fields(NetworkOptions)}
 
 
-def options_and_link(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def options_and_link(settings: NetworkWords) -> tuple[OptionWords, LinkWords]:
     """Return the settings that are NetworkOptions, and those of a link."""
     options = {name: value for name, value in settings.items() if name in _FIELDS}
-    return options, {name: settings[name] for name in settings.keys() - _FIELDS}
+    link = {name: value for name, value in settings.items() if name not in _FIELDS}
+    return cast(OptionWords, options), cast(LinkWords, link)
 
 
 @contextmanager
@@ -85,7 +91,7 @@ def network(
     *,
     seed: int = 1,
     out: Path | str | None = None,
-    **settings: Any,
+    **settings: Unpack[NetworkWords],
 ) -> Iterator[Network]:
     """Provide a network; without a topology two hosts with a link such as delay="150ms".
 
@@ -115,21 +121,29 @@ def started(
     with ExitStack() as stack:
         place = Path(out) if out else stack.enter_context(scratch())
         place.mkdir(parents=True, exist_ok=True)
-        running = stack.enter_context(_running(topology, seed, place.resolve(), options, aloud))
+        copies = stack.enter_context(scratch())
+        arguments = (topology, seed, place.resolve(), options, copies, aloud)
+        running = stack.enter_context(_running(*arguments))
         yield running
         running.end()
 
 
 @contextmanager
 def _running(
-    topology: TopologySpec, seed: int, out: Path, options: NetworkOptions, aloud: Aloud
+    topology: TopologySpec,
+    seed: int,
+    out: Path,
+    options: NetworkOptions,
+    copies: Path,
+    aloud: Aloud,
 ) -> Iterator[Network]:
     project, sources = Path(options.project).resolve(), dict[str, Path]()
     seen, folders = OF_IMAGE, None
     if not options.image:
-        folders = folders_for(project, map(Path, options.folders), options.root)
+        folders = folders_for(project, map(Path, options.folders), options.root, copies)
         seen, sources = folders.for_guest, dict(folders.sources)
-    spec = DrivenSpec(topology, seen, tuple(options.sysctls.items()), options.captures)
+    whole = _ANY_SIZE if options.whole_packets else WHOLE
+    spec = DrivenSpec(topology, seen, tuple(options.sysctls.items()), options.captures, whole)
     clock, computing = _clock(options.clock), _computing(options.cpu)
     with aloud():
         ready = _lab(options.kernel)
@@ -154,7 +168,7 @@ def _running(
             known = (topology, seed, out, project, environment(foreign), options.patience)
             python = _ANY_PYTHON if foreign else sys.executable
             own = None if foreign else folders
-            yield Network(running, *known, python, own, computing=computing)
+            yield Network(running, *known, python, own, computing, options.whole_packets)
 
 
 def _lab(kernel: str) -> Lab:
@@ -194,7 +208,8 @@ def twice(
     topology: TopologySpec | None = None,
     *,
     out: Path | str | None = None,
-    **settings: Any,
+    seed: int = 1,
+    **settings: Unpack[NetworkWords],
 ) -> list[str]:
     """Do `work` in two networks with the same seed, and return the differences as sentences.
 
@@ -204,7 +219,9 @@ def twice(
     require_virtual(settings.get("cpu"))
     with ExitStack() as stack:
         place = Path(out) if out else stack.enter_context(scratch())
-        return compared(work, lambda folder: network(topology, out=folder, **settings), place)
+        return compared(
+            work, lambda folder: network(topology, seed=seed, out=folder, **settings), place
+        )
 
 
 def require_virtual(cpu: object) -> None:

@@ -6,18 +6,17 @@ arguments. The reply has its result, or the error in a sentence, the time, and w
 printed. Captures of all hosts can be read while they go on.
 """
 
-import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from testbed.guest.host_root import HostFolders, make_root, make_roots
-from testbed.guest.job_entry import JobContext, OrderLine, copy_out
+from testbed.guest.job_entry import JobContext, OrderLine
 from testbed.guest.middlebox import (
     Translations,
     add_ipv6,
@@ -25,52 +24,52 @@ from testbed.guest.middlebox import (
     set_carrier,
     shape_loopback,
 )
-from testbed.guest.namespaces import allow_algorithms, available_algorithms
+from testbed.guest.namespaces import (
+    allow_algorithms,
+    available_algorithms,
+    network_namespace,
+)
 from testbed.guest.network import LiveNetwork, cabled_network
-from testbed.guest.programs import printed, wait_for
+from testbed.guest.packet_ring import WHOLE, PacketRing, block_size
 from testbed.guest.user_program import EventLoop, ProgramStart, UserProgram
 from topologies.addresses import address_of
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError
 from topologies.spec import Channel, TopologySpec
 
-_START = 10.0  # seconds that tcpdump may take to start
-_SLEEPS = "S"  # proc_pid_stat(5)
-_TURNS = 100  # given to tcpdump at most
 
+class Captures:
+    """Captures of hosts and other interfaces, whose files are in `place`.
 
-@contextmanager
-def captured(
-    live: LiveNetwork, job: JobContext, also: tuple[str, ...] = ()
-) -> Iterator[dict[str, int]]:
-    """Capture on each host, and on the interfaces `also`, until the block ends.
-
-    Yields the process of each capture's file.
+    After `whole` bytes of a file only headers are kept. `loop` takes what the kernel has filled.
     """
-    started = {}
-    for port in live.topology.ports:
-        if port.name in also or live.topology.kind(port.node) == "host":
-            said = job.work / f"{port.name}.tcpdump.txt"
-            command = f"tcpdump -Z root -n -p -i {port.name} -B 8192 --immediate-mode -U --nano -w"
-            words = [*command.split(), str(job.work / f"{port.name}.pcap")]
-            started[port.name] = live.start(port.node, words, said, job.patience)
-            wait_for("tcpdump", partial(printed, said, "listening on"), _START, 0.001)
-    try:
-        yield {f"{name}.pcap": process.pid for name, process in started.items()}
-    finally:
-        for process in started.values():
-            process.send_signal(signal.SIGINT)
-        for name, process in started.items():
-            process.wait()
-            job.deliver(f"{name}.pcap")
 
+    def __init__(self, live: LiveNetwork, place: Path, loop: EventLoop, whole: int) -> None:
+        self._live, self._place, self._loop, self._whole = live, place, loop, whole
+        self._rings: dict[str, PacketRing] = {}
+        self._block = block_size(2 * len(live.topology.named("host")))
 
-def give_turns(pid: int) -> None:
-    """Let a process run until it sleeps, which takes no time."""
-    for _turn in range(_TURNS):
-        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == _SLEEPS:
+    def begin(self, node: str, interface: str, name: str) -> None:
+        """Capture an interface of a node in a file of that name, once. Raises OSError."""
+        if name in self._rings:
             return
-        os.sched_yield()
+        with network_namespace(self._live.pid(node)):
+            file = self._place / f"{name}.pcap"
+            ring = self._rings[name] = PacketRing(interface, file, self._block, self._whole)
+        self._loop.watch(ring.fileno(), ring.take)
+
+    def write(self) -> list[str]:
+        """Write what was captured so far, and return the files' names."""
+        for ring in self._rings.values():
+            ring.flush()
+        return sorted(self._rings)
+
+    def end(self) -> None:
+        """Write all of it. Raises TcplabError if the kernel had no place for a packet."""
+        for ring in self._rings.values():
+            ring.close()
+        if missed := {name: ring.missed for name, ring in self._rings.items() if ring.missed}:
+            raise TcplabError(f"Captures lack packets: {missed}.", "Report it with your programs.")
 
 
 _LOOPBACK = {"net.ipv6.conf.lo.disable_ipv6": "0"}
@@ -82,13 +81,15 @@ _LISTENS = "0A"  # TCP_LISTEN in /proc/net/tcp
 class DrivenSpec:
     """A network to drive, and what its programs see.
 
-    All hosts are captured, and the interfaces of `captures`.
+    All hosts are captured, and the interfaces of `captures`; a file has whole packets up to `whole`
+    bytes, and then headers.
     """
 
     topology: TopologySpec
     folders: HostFolders
     sysctls: tuple[tuple[str, str], ...] = ()
     captures: tuple[str, ...] = ()
+    whole: int = WHOLE
 
 
 def perform(data: Any, job: JobContext) -> None:
@@ -96,7 +97,7 @@ def perform(data: Any, job: JobContext) -> None:
     spec: DrivenSpec = from_data(DrivenSpec, data)
     job.line.network()
     hosts = {name: address_of(spec.topology, name) for name in spec.topology.named("host")}
-    ways = [(one, other) for one in hosts for other in hosts if one != other]
+    ways = _ways(spec.topology, list(hosts))
     # Go, Node and the JVM reserve far more memory than they use.
     Path("/proc/sys/vm/overcommit_memory").write_text("1")
     make_roots(spec.folders, hosts)
@@ -110,22 +111,38 @@ def perform(data: Any, job: JobContext) -> None:
             make_root(host, live.pid(host), spec.folders)
             live.set_sysctls(host, {**_LOOPBACK, **dict(spec.sysctls)})
         job.start_links()
-        with captured(live, job, spec.captures) as captures:
-            live.shape()
-            job.start_flows()
-            network = DrivenNetwork(live, job, captures)
-            try:
-                network.obey(OrderLine())
-            finally:
-                network.kill_all()
+        loop = EventLoop()
+        captures = Captures(live, job.delivery, loop, spec.whole)
+        for port in spec.topology.ports:
+            if port.name in spec.captures or spec.topology.kind(port.node) == "host":
+                captures.begin(port.node, port.name, port.name)
+        live.shape()
+        job.start_flows()
+        network = DrivenNetwork(live, loop, captures)
+        try:
+            network.obey(OrderLine())
+        finally:
+            network.kill_all()
+            captures.end()
+
+
+def _ways(topology: TopologySpec, hosts: list[str]) -> list[tuple[str, str]]:
+    """Return pairs by whose first packets all switches learn the ways.
+
+    A switch alone learns from one packet of each host.
+    """
+    if not topology.named("switch"):
+        return []
+    if len(topology.named("switch")) == 1 and not topology.named("router"):
+        return [*pairwise(hosts), (hosts[-1], hosts[0])]
+    return [(one, other) for one in hosts for other in hosts if one != other]
 
 
 class DrivenNetwork:
     """A live network and its programs, numbered from 0 in the order of their starts."""
 
-    def __init__(self, live: LiveNetwork, job: JobContext, captures: dict[str, int]) -> None:
-        self._live, self._job, self._captures = live, job, captures
-        self._loop = EventLoop()
+    def __init__(self, live: LiveNetwork, loop: EventLoop, captures: Captures) -> None:
+        self._live, self._loop, self._captures = live, loop, captures
         self._programs: list[UserProgram] = []
         self._channels = {port.name: port.channel for port in live.topology.ports if port.channel}
         self._translations = Translations(live)
@@ -251,12 +268,8 @@ class DrivenNetwork:
             self._live.change(name, channel)
 
     def _do_loopback(self, host: str, values: dict[str, Any]) -> None:
+        self._captures.begin(host, "lo", f"{host}-lo")
         shape_loopback(self._live, host, from_data(Channel, values))
 
     def _do_packets(self) -> list[str]:
-        """Deliver what was captured so far, once tcpdump has written all of it."""
-        for pid in self._captures.values():
-            give_turns(pid)
-        for name in self._captures:
-            copy_out(self._job.work / name, self._job.delivery / name)
-        return sorted(self._captures)
+        return self._captures.write()

@@ -30,6 +30,14 @@ COMMON = Path("/run/common")
 """What all hosts see: this computer's folders, devices, processes."""
 LAYERS = Path("/run/layers")
 """What overlays are made of."""
+OF_IMAGE = Path("/run/lab")
+"""Where hosts find programs of the lab's image that this computer may lack."""
+IMAGE_PROGRAMS = {
+    **dict.fromkeys(("iperf", "ping", "socat", "ss", "tcpdump"), "bin"),
+    **dict.fromkeys(("bridge", "ethtool", "ifconfig", "ip", "route", "sysctl", "tc"), "sbin"),
+    **dict.fromkeys(("netstat", "nstat"), "bin"),
+}
+_LIBRARIES = f"{OF_IMAGE}/usr/lib/x86_64-linux-gnu"
 _SCRATCH = ("tmp", "var/tmp", "var/log", "var/lib", "run", "root", "home", "mnt")
 _RDONLY, _NOSUID, _NODEV, _NOATIME, _NODIRATIME = 1, 2, 4, 1024, 2048
 _BIND, _WITH_ALL_BELOW = 4096, 16384  # MS_BIND, MS_REC
@@ -73,6 +81,8 @@ def make_roots(folders: HostFolders, addresses: Mapping[str, str]) -> None:
     (COMMON / "proc").mkdir()
     _mount("proc", COMMON / "proc", "proc", _NOSUID | _NODEV)
     _name_hosts(COMMON / "etc", addresses)
+    if not folders.of_image:
+        _show_image(COMMON / "lab")
     if folders.of_image:
         with (COMMON / "etc/passwd").open("a") as users:
             users.write(_TCPDUMP)
@@ -96,6 +106,9 @@ def make_root(host: str, pid: int, folders: HostFolders) -> None:
         place = root / folder.lstrip("/")
         place.mkdir(parents=True, exist_ok=True)
         _mount(f"{COMMON}{folder}", place, "", _BIND | _WITH_ALL_BELOW)
+    if not folders.of_image:
+        (root / str(OF_IMAGE).lstrip("/")).mkdir()
+        _mount(f"{COMMON}/lab", root / str(OF_IMAGE).lstrip("/"), "", _BIND | _WITH_ALL_BELOW)
     (root / "sys").mkdir()
     with network_namespace(pid):  # whose interfaces it lists
         _mount("sysfs", root / "sys", "sysfs", _NOSUID | _NODEV)
@@ -121,6 +134,19 @@ def _bring(folder: str, place: Path, of_image: bool) -> None:
         _mount(folder, place, "", _BIND)
     else:
         _mount("none", place, "hostfs", _QUIET, f"/host{folder}")
+
+
+def _show_image(place: Path) -> None:
+    """Show the image's programs, which need its loader and libraries instead of this computer's."""
+    for name in ("usr", "bin"):
+        (place / name).mkdir(parents=True)
+    _mount("/usr", place / "usr", "", _BIND)
+    loader = f"{_LIBRARIES}/ld-linux-x86-64.so.2 --library-path {_LIBRARIES}"
+    for name, folder in IMAGE_PROGRAMS.items():
+        command = f"{loader} --argv0 {name} {OF_IMAGE}/usr/{folder}/{name}"
+        tables = f"TC_LIB_DIR={OF_IMAGE}/usr/lib/tc "
+        (place / "bin" / name).write_text(f'#!/bin/sh\n{tables}exec {command} "$@"\n')
+        (place / "bin" / name).chmod(0o755)
 
 
 def _make_devices(dev: Path) -> None:

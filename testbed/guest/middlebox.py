@@ -20,10 +20,12 @@ from testbed.guest import netlink, shaping
 from testbed.guest.namespaces import network_namespace, set_sysctl
 from testbed.guest.network import LiveNetwork, addressing
 from topologies.addresses import (
+    EVERYWHERE,
     IPV6_PREFIX,
     Interface,
     address_of,
     interfaces,
+    interfaces_of,
     ipv6_of,
     neighbours,
     routes,
@@ -59,26 +61,23 @@ def add_ipv6(live: LiveNetwork) -> None:
 
 def set_ipv6(live: LiveNetwork, node: str) -> None:
     """Set addresses, neighbours and routes, also those that a node still has."""
-    lines = []
-    for interface in interfaces(live.topology):
-        name = interface.port.name
-        if interface.port.node == node:
-            lines += [
-                f"address replace {ipv6_of(interface.address)}/{IPV6_PREFIX} dev {name} nodad"
-            ]
-            lines += [
-                f"neighbour replace {ipv6_of(other)} lladdr {mac} dev {name} nud permanent"
-                for other, mac in neighbours(live.topology, interface)
-            ]
-    lines += [
-        f"route replace {_ipv6_network(route.network)} via {ipv6_of(route.gateway)}"
-        f" dev {route.interface}"
-        for route in routes(live.topology, node)
-    ]
-    live.batch(node, ["ip", "-6"], lines)
+    requests: list[netlink.NetlinkRequest] = []
+    with network_namespace(live.pid(node)):
+        for interface in interfaces_of(live.topology, node):
+            name = interface.port.name
+            pairs = neighbours(live.topology, interface)
+            requests += [netlink.address(name, ipv6_of(interface.address), IPV6_PREFIX)]
+            requests += netlink.neighbours(name, ((ipv6_of(at), mac) for at, mac in pairs))
+        requests += (
+            netlink.route(_ipv6_network(route.network), ipv6_of(route.gateway))
+            for route in routes(live.topology, node)
+        )
+        netlink.apply(requests)
 
 
 def _ipv6_network(network: str) -> str:
+    if network == EVERYWHERE:
+        return "::/0"
     return f"{ipv6_of(network.partition('/')[0])}/{IPV6_PREFIX}"
 
 
@@ -152,7 +151,7 @@ class Translations:
         if router not in topology.named("router"):
             raise UsageError(f"{router} is no router.", "Choose a chain or another shape with one.")
         inner = {topology.path(router, host)[0] for host in hosts}
-        mine = [interface for interface in interfaces(topology) if interface.port.node == router]
+        mine = interfaces_of(topology, router)
         outer = [interface for interface in mine if interface.port not in inner]
         if not outer or len(hosts) > _BLOCKS:
             problem = f"{router} cannot translate {', '.join(hosts)} to one address."
@@ -162,7 +161,8 @@ class Translations:
         return addresses[0]
 
     def _translate(self, outer: Interface, hosts: Sequence[str]) -> str:
-        public = f"10.{outer.segment}.{_OUTER}.{self.count}"
+        start = ".".join(outer.address.split(".")[:2])
+        public = f"{start}.{_OUTER}.{self.count}"
         self._tell_neighbours(outer, public)
         known = self.ports.setdefault(outer.port.name, set())
         lines = [] if known else [f"qdisc add dev {outer.port.name} clsact"]

@@ -33,6 +33,7 @@ _REQUEST, _ACKNOWLEDGE = 0x1, 0x4
 _CREATE_OR_REPLACE, _CREATE_NEW = 0x500, 0x600  # NLM_F_CREATE with NLM_F_REPLACE or NLM_F_EXCL
 _UP = 0x1
 _PERMANENT = 0x80  # NUD_PERMANENT
+_NO_DETECTION = 0x02  # IFA_F_NODAD
 _MAIN, _BOOT, _UNICAST = 254, 3, 1  # the main table, RTPROT_BOOT, RTN_UNICAST
 _HEADER = struct.Struct("=IHHII")
 _LINK = struct.Struct("=BxHiII")  # struct ifinfomsg
@@ -96,19 +97,20 @@ def up(interface: str, is_up: bool = True) -> NetlinkRequest:
 
 
 def address(interface: str, at: str, prefix: int) -> NetlinkRequest:
-    """Give an interface an IPv4 address."""
-    body = struct.pack("=BBBBI", socket.AF_INET, prefix, 0, 0, socket.if_nametoindex(interface))
+    """Give an interface an address, which is not looked for among others (IPv6)."""
+    family, packed = _packed(at)
+    flags = _NO_DETECTION if family == socket.AF_INET6 else 0
+    body = struct.pack("=BBBBI", family, prefix, flags, 0, socket.if_nametoindex(interface))
     for kind in (1, 2):  # IFA_ADDRESS, IFA_LOCAL
-        body += attribute(kind, socket.inet_aton(at))
+        body += attribute(kind, packed)
     return NetlinkRequest(f"address add {at}/{prefix} dev {interface}", _NEW_ADDRESS, body)
 
 
 def neighbours(interface: str, pairs: Iterable[tuple[str, str]]) -> Iterator[NetlinkRequest]:
     """Permanent neighbours, (address, MAC) each, so that no host asks for them by ARP."""
-    head = struct.pack(
-        "=BxxxiHBB", socket.AF_INET, socket.if_nametoindex(interface), _PERMANENT, 0, _UNICAST
-    )
+    number = socket.if_nametoindex(interface)
     for at, mac in pairs:
+        head = struct.pack("=BxxxiHBB", _packed(at)[0], number, _PERMANENT, 0, _UNICAST)
         words = f"neighbour {at} lladdr {mac} dev {interface}"
         yield NetlinkRequest(words, _NEW_NEIGHBOUR, head + _neighbour(at, mac))
 
@@ -116,15 +118,25 @@ def neighbours(interface: str, pairs: Iterable[tuple[str, str]]) -> Iterator[Net
 @cache
 def _neighbour(at: str, mac: str) -> bytes:
     """NDA_DST and NDA_LLADDR; the same for every host that knows this neighbour."""
-    return attribute(1, socket.inet_aton(at)) + attribute(2, bytes.fromhex(mac.replace(":", "")))
+    return attribute(1, _packed(at)[1]) + attribute(2, bytes.fromhex(mac.replace(":", "")))
 
 
-def route(network: str, prefix: int, gateway: str) -> NetlinkRequest:
-    """Return a route to an IPv4 network through a gateway in a network of the node's own."""
-    body = struct.pack("=BBBBBBBBI", socket.AF_INET, prefix, 0, 0, _MAIN, _BOOT, 0, _UNICAST, 0)
-    body += attribute(1, socket.inet_aton(network))  # RTA_DST
-    body += attribute(5, socket.inet_aton(gateway))  # RTA_GATEWAY
-    return NetlinkRequest(f"route add {network}/{prefix} via {gateway}", _NEW_ROUTE, body)
+def route(network: str, gateway: str) -> NetlinkRequest:
+    """Return a route to a network through a gateway in a network of the node's own."""
+    start, _, prefix = network.partition("/")
+    family, packed = _packed(start)
+    head = (family, int(prefix), 0, 0, _MAIN, _BOOT, 0, _UNICAST, 0)
+    body = struct.pack("=BBBBBBBBI", *head)
+    if int(prefix):
+        body += attribute(1, packed)  # RTA_DST
+    body += attribute(5, _packed(gateway)[1])  # RTA_GATEWAY
+    return NetlinkRequest(f"route add {network} via {gateway}", _NEW_ROUTE, body)
+
+
+def _packed(at: str) -> tuple[int, bytes]:
+    """Return the family of an address, and its bytes."""
+    family = socket.AF_INET6 if ":" in at else socket.AF_INET
+    return family, socket.inet_pton(family, at)
 
 
 def apply(requests: Iterable[NetlinkRequest]) -> None:

@@ -26,7 +26,7 @@ from testbed.guest.namespaces import (
 )
 from testbed.guest.netlink import InterfaceSetting, set_mtu, set_offloads
 from testbed.guest.programs import QdiscReader, run
-from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
+from topologies.addresses import PREFIX, address_of, interfaces_of, neighbours, routes
 from topologies.disciplines import discipline
 from topologies.errors import TcplabError
 from topologies.notation import json_value
@@ -351,12 +351,10 @@ def cabled_network(
 def addressing(topology: TopologySpec, node: str) -> list[netlink.NetlinkRequest]:
     """Return a node's requests in order: up interfaces can have neighbours and routes."""
     requests = [netlink.up("lo")]
-    for interface in interfaces(topology):
+    for interface in interfaces_of(topology, node):
         name = interface.port.name
-        if interface.port.node == node:
-            requests += [netlink.up(name), netlink.address(name, interface.address, PREFIX)]
-            requests += netlink.neighbours(name, neighbours(topology, interface))
+        requests += [netlink.up(name), netlink.address(name, interface.address, PREFIX)]
+        requests += netlink.neighbours(name, neighbours(topology, interface))
     return requests + [
-        netlink.route(route.network.partition("/")[0], PREFIX, route.gateway)
-        for route in routes(topology, node)
+        netlink.route(route.network, route.gateway) for route in routes(topology, node)
     ]

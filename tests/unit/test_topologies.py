@@ -6,7 +6,14 @@ import dataclasses
 
 import pytest
 
-from topologies.addresses import address_of, forwarding, interfaces, neighbours, routes
+from topologies.addresses import (
+    address_of,
+    forwarding,
+    interfaces,
+    ipv6_of,
+    neighbours,
+    routes,
+)
 from topologies.data import digest, from_data, to_data
 from topologies.errors import UsageError
 from topologies.shapes import chain, dumbbell, parking_lot, separate_pairs, star, two_hosts
@@ -210,3 +217,14 @@ def test_a_farther_receiver_of_a_dumbbell_has_a_longer_round_trip() -> None:
     trips = [str(spec.round_trip(f"h{pair}", f"r{pair}")) for pair in (1, 2)]
     assert trips == ["40ms", "100ms"]
     assert spec.bottleneck("h2", "r2") == channel
+
+
+def test_a_router_of_hundreds_of_segments_has_addresses_and_one_route_for_all() -> None:
+    names = [f"h{number}" for number in range(300)]
+    nodes = (*(Node(name, "host") for name in names), Node("r1", "router"))
+    large = TopologySpec("large", nodes, tuple(Link("r1", name) for name in names))
+    assert address_of(large, "h299") == "11.43.0.2"
+    assert ipv6_of("11.43.0.2") == "fd00:0:0:12b::2"
+    (route,) = routes(large, "h299")
+    assert (route.network, route.gateway) == ("0.0.0.0/0", "11.43.0.1")
+    assert hash(large) == hash(dataclasses.replace(large))

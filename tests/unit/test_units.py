@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topologies.errors import UsageError
+from topologies.spec import Channel
 from topologies.units import WHOLE, Count, Duration, Frequency, Packets, Quantity, Rate, Share, Size
 
 KINDS: list[type[Quantity]] = [Rate, Duration, Share, Size, Packets]
@@ -164,3 +165,12 @@ def test_fractions_and_seconds_are_those_of_the_text() -> None:
     assert (Share.parse("25%").fraction, WHOLE.fraction) == (0.25, 1.0)
     assert Duration.parse("1500us").seconds == 0.0015
     assert Duration.parse("1500us").milliseconds == 1.5
+
+
+def test_words_are_read_where_quantities_are_wanted() -> None:
+    assert Rate("100mbit") == Rate.parse("100mbit")
+    assert Channel("100mbit", delay="20ms").delay == Duration.parse("20ms")
+    with pytest.raises(UsageError, match=r"is 0\.5, which is no percentage"):
+        Channel("100mbit", loss=0.5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="is no rate"):
+        Rate(1.5)  # type: ignore[arg-type]

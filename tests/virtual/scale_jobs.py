@@ -54,7 +54,7 @@ def _messages(live: LiveNetwork, host: str) -> dict[str, str]:
     except CommandError as error:
         messages["false"] = str(error)
     try:
-        netlink.apply([netlink.up("lo"), netlink.route("10.200.0.0", 16, "192.0.2.1")])
+        netlink.apply([netlink.up("lo"), netlink.route("10.200.0.0/16", "192.0.2.1")])
     except TcplabError as error:
         messages["route"] = str(error)
     return messages

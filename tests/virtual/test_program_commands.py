@@ -107,3 +107,49 @@ def test_a_program_that_hosts_do_not_see_is_named_with_its_folder(
     linked.symlink_to(file)
     both = tcplab(project, "exec", "--server", str(linked), "--", "true")
     assert f"Name {tmp_path}/environment and {tmp_path}/elsewhere: by --folder" in both.stderr
+
+
+LISTENS = "import socket, time; a = socket.create_server(('', 4000)); time.sleep(1);"
+LATER = f"{LISTENS} b = socket.create_server(('', 80)); time.sleep(9)"
+
+
+@pytest.mark.needs("curl")
+def test_exec_waits_for_the_named_port_and_not_for_any(ready_lab, project: Path) -> None:
+    probe = "import socket; socket.create_connection(('h2', 80)); print('open')"
+    command = [sys.executable, "-c", probe]
+    server = f'{sys.executable} -c "{LATER}"'
+    done = tcplab(project, "exec", "--port", "80", "--server", server, "--", *command)
+    assert (done.returncode, done.stdout) == (0, "open\n"), done.stderr
+    closed = tcplab(project, "exec", "--port", "81", "--server", server, "--", *command)
+    assert closed.returncode and "does not listen on port 81" in closed.stderr
+
+
+def test_exec_knows_the_image_s_programs_and_captures_the_loopback(ready_lab, project) -> None:
+    command = ["sh", "-c", "/run/lab/bin/ping -c 2 -i 0.1 localhost"]
+    words = ["exec", "--twice", "--loopback", "--delay", "5ms", "--", *command]
+    done = tcplab(project, *words)
+    assert "2 received" in done.stdout, done.stderr
+    assert "the second run is equal: captures" in done.stderr
+    assert len(tcplab_read(project / ".tcplab/exec/h1-lo.pcap")) == 4
+    silent = tcplab(project, "exec", "--twice", "--", "true")
+    assert "no packet was sent" in silent.stderr
+
+
+def test_exec_states_whose_program_it_ran(ready_lab, project: Path) -> None:
+    done = tcplab(project, "exec", "--", "iperf", "--version")
+    assert re.search(r"iperf is (the lab image's|this computer's)", done.stderr), done.stderr
+
+
+def test_a_private_folder_of_root_is_seen(ready_lab, project: Path) -> None:
+    project.chmod(0o700)
+    done = tcplab(project, "exec", "--", "cat", "page")
+    assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
+
+
+def tcplab_read(file: Path) -> list[int]:
+    """Return the lengths of the packets of a capture."""
+    content, at, lengths = file.read_bytes(), 24, []
+    while at < len(content):
+        lengths.append(int.from_bytes(content[at + 8 : at + 12], "little"))
+        at += 16 + lengths[-1]
+    return lengths
