@@ -162,7 +162,7 @@ def _again(direction: DirectionFacts) -> tuple[str, str, str]:
 
 def _reordering(direction: DirectionFacts) -> str:
     if not direction["reordered"]:
-        return "none seen"
+        return "not visible at the sender" if direction.place == "sender" else "none seen"
     most = fmt.counted(direction["reordering_packets"], "packet")
     return f"{fmt.counted(direction['reordered'], 'packet')}, overtaken by at most {most}"
 

@@ -184,6 +184,8 @@ def _reorders(f: Features) -> bool:
     """
     if f.reordered > f.retransmissions + f.repaired:
         return True
+    if f.place == "receiver" and not f.reordered:
+        return False  # needless copies come from time-outs or lost ACKs
     by_timer = f.timeouts > max(f.congested // 10, TIMER)
     is_needless = f.needless >= 3 or (f.needless and not f.lost)
     return bool(is_needless and 2 * f.lost < f.loss_events and not by_timer)

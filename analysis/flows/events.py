@@ -198,6 +198,7 @@ def _conditions(seen: ColumnTable) -> dict[str, Truths]:
         "close": first & _flag(seen, _FIN),
         "window_open": (last_offer == 0) & (offer > 0),
         "duplicate_ack": seen["repeated"].values,
+        "dsack": seen["dsack"].values & (seen["payload"].values == 0),
         "congestion": ecn == _CE,
         "gap": gap,
         "zero_window": (offer == 0) & (last_offer != 0),

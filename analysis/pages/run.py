@@ -102,9 +102,10 @@ class RunReport:
 
     @property
     def first_lines(self) -> list[str]:
-        """The effect if the verdict does not say it, the verdict, and the command for enough."""
+        """The verdict, the effect if the verdict does not say it, and the command for enough."""
         claim, run = self.claim, self.run
-        lines = [*filter(None, [self._effect_sentence()]), claim.line if claim else UNDECLARED]
+        verdict = UNDECLARED if claim is None else claim.line
+        lines = [*filter(None, [verdict, self._effect_sentence()])]
         lines[0] = f"{lines[0]} {endings.sentence(self.results)}".strip()
         if claim is None:
             return lines

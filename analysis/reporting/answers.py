@@ -1,5 +1,6 @@
 """Answers of a report: the verdict on the claim, questions with sentences, and facts."""
 
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ def repeat_command(run: RunRecord, repeat: int | None = None) -> str:
 
     `repeat` times, or as often as in `run` if None.
     """
-    words = ["./tcplab", "run", run.experiment]
+    words = ["./tcplab", *_studies(), "run", run.experiment]
     for name, value in run.parameters.items():
         words += [f"--{name.replace('_', '-')}", value] if value else []
     for setting in run.spec.settings:
@@ -50,6 +51,12 @@ def repeat_command(run: RunRecord, repeat: int | None = None) -> str:
     words += ["--seed", str(run.seeds[0])] if run.seeds else []
     count = len(run.seeds) if repeat is None else repeat
     return shlex.join([*words, "--repeat", str(max(1, count))])
+
+
+def _studies() -> list[str]:
+    """Return the options for folders of studies that this process was started with."""
+    folders = os.environ.get("TCPLAB_STUDIES", "").split(os.pathsep)
+    return [word for folder in folders if folder for word in ("--studies", folder)]
 
 
 _OF_FLOW = "metric."

@@ -50,7 +50,7 @@ class PrintedProgress(Watch):
 
     def wanted(self, points: int, reused: int) -> None:
         if not self.points:
-            self.note(f"{points:,} points to know, {reused:,} of them known already.")
+            self.note(f"{points:,} runs to do, of which {reused:,} are stored.")
             if self.metrics and reused < points:
                 self.note(
                     "Each run as it ends:"

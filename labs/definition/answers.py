@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.records.json_reader import Problems, printable
-from labs.definition.spec import LabRun, LabSpec, Question
+from labs.definition.spec import FIXED_FILES, LabRun, LabSpec, Question
 from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
 from topologies.notation import json_value, toml_table
@@ -104,9 +104,18 @@ Answers = dict[str, list[str]]
 
 
 def read_sheet(file: Path, lab: LabSpec) -> Answers:
-    """Return the answers in a file. Raises TcplabError if none of it can be read."""
+    """Return the answers in a file. Raises TcplabError if none of it can be read.
+
+    Files with fixed names that lie next to it are answers too.
+    """
     table = _table(file).answers
-    return {question.id: _given(table.get(question.id), question) for question in lab.questions}
+
+    def given(question: Question) -> list[str]:
+        names = FIXED_FILES.get(question.kind, ())
+        is_there = bool(names) and all((file.parent / name).is_file() for name in names)
+        return _given(table.get(question.id), question) or [*names[:1]] * is_there
+
+    return {question.id: given(question) for question in lab.questions}
 
 
 def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:

@@ -13,17 +13,17 @@ from experiments.study.catalogue import find
 from experiments.study.grid import Combination, single
 from labs.definition.answers import OwnParts, examples_of
 from labs.definition.assignment import Variant
-from labs.definition.spec import LabRun, LabSpec
+from labs.definition.spec import FIXED_FILES, LabRun, LabSpec
 from topologies.errors import UsageError
 from topologies.units import Count, Quantity
 
 FOLDER = "runs"
 NO_PARTS = OwnParts()
-MODULE = "mine.c"
+(MODULE,) = FIXED_FILES["module"]
 """The name of a module that is handed in; a module's file is called as what it registers."""
 
 
-SENDER, RECEIVER = "sender.py", "receiver.py"
+SENDER, RECEIVER = FIXED_FILES["program"]
 """The names of programs that are handed in."""
 TYPED = "typed.json"
 """The record of commands that were typed into hosts."""

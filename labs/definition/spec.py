@@ -7,7 +7,7 @@ about the runs. Questions whose answers can be copied from tools and files are w
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
@@ -31,6 +31,11 @@ Kind = Literal[
 ]
 HANDED_IN_FILES: tuple[Kind, ...] = ("graph", "module", "script", "program")
 """Kinds whose answer is the name of a file in the student's folder."""
+FIXED_FILES: Mapping[Kind, tuple[str, ...]] = {
+    "module": ("mine.c",),
+    "program": ("sender.py", "receiver.py"),
+}
+"""Kinds whose files have fixed names: they are handed in by being in the folder."""
 READ_BY_HAND: tuple[Kind, ...] = ("text", "graph")
 """Kinds that a person reads; the others are marked by the grader."""
 COPIED: tuple[Kind, ...] = (

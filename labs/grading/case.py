@@ -145,7 +145,8 @@ class Case:
     what people decided is bound to it. `absent` is a student of the roster without a hand-in.
 
     Checked are `trials` of scripts and `tested` programs by question, and by run: `authentic`
-    files, the values that answers are marked by in `runs`, and those of the `repeated` runs.
+    files, the values that answers are marked by in `runs`, and those of the `repeated` runs, whose
+    files have the digests `expected`.
     Marked are `bands`, `marks`, the `key` that they come from, and the numbers that are `right` by
     it. Decided are flags that were `accepted`, the `pseudonym` on the
     leaderboard, and `late`, None without a deadline or a known time.
@@ -167,6 +168,7 @@ class Case:
     authentic: Mapping[str, bool] = field(default_factory=dict)
     runs: Mapping[str, Sequence[Values]] = field(default_factory=dict)
     repeated: Mapping[str, Sequence[Values]] = field(default_factory=dict)
+    expected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     marks: Sequence[AnswerMark] = ()
     key: Key | None = None

@@ -251,6 +251,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     handed_in = case.inspected.runs.get(run.name)
     values = {run.name: [record["values"] for record in records]}
     case = replace(case, repeated={**case.repeated, **values}, runs={**case.runs, **values})
+    case = replace(case, expected={**case.expected, run.name: digests_of(records)})
     if handed_in is None:
         missing = f"The run {run.name} was not handed in; the answers are marked by the"
         return case.flagged(Flag(FlagKind.NO_RUN, f"{missing} repeated run."))

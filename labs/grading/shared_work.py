@@ -76,25 +76,37 @@ def shared_work(cases: Sequence[Case], lab: LabSpec) -> Iterator[tuple[Case, Fla
 
 
 def same_captures(cases: Sequence[Case]) -> Iterator[tuple[Case, Flag]]:
-    """Flag captures of several hand-ins; a student whose own run gives them is only named."""
-    holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
+    """Flag captures of several hand-ins; a student whose own run gives them is only named.
+
+    Students whose runs give the same file when they are repeated may share it: without a loss,
+    equal settings give equal packets under any seed.
+    """
+    holders: dict[str, list[_HeldFile]] = defaultdict(list)
     for case in cases:
         for run, handed_in in case.inspected.runs.items():
-            # No two seeds share a capture, or the samples of a socket.
-            files = handed_in.files.items()
-            digests = {digest for name, digest in files if name.endswith((".pcap", ".jsonl"))}
-            for digest in digests - {_EMPTY}:
-                holders[digest].append((case, run))
-    groups = {tuple(shared): None for shared in holders.values()}  # in order, each once
+            for name, digest in handed_in.files.items():
+                if name.endswith((".pcap", ".jsonl")) and digest != _EMPTY:
+                    own = case.expected.get(run, {}).get(name)
+                    holders[digest].append(_HeldFile(case, run, own))
     for case, run, other in {
-        (case, run, other): None
-        for shared in groups
-        for case, run in shared
-        for other, _ in shared
-        if other is not case and not case.authentic.get(run)
+        (held.case, held.run, theirs.case): None
+        for shared in holders.values()
+        for held, theirs in permutations(shared, 2)
+        if theirs.case is not held.case
+        and not held.case.authentic.get(held.run)
+        and (held.own is None or held.own != theirs.own)
     }:
         reason = f"Run {run} holds captures that {other.student} handed in too."
         yield case, Flag(FlagKind.SAME_CAPTURES, reason, other.student)
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldFile:
+    """A file that was handed in, and the digest that the student's repeated run gives it."""
+
+    case: Case
+    run: str
+    own: str | None
 
 
 def other_variants(

@@ -72,7 +72,7 @@ def test_the_timer_and_what_was_needless(look: Look) -> None:
     flow.a.send(0.1)
     flow.a.send(0.5, seq=1)
     flow.b.ack(0.54, sacks=[(1, 1001)])
-    assert listed(look, flow) == [(6, "spurious")]
+    assert listed(look, flow) == [(6, "spurious"), (7, "dsack")]
     flow = ready()
     flow.a.send(0.1)
     flow.a.send(0.5, seq=1)

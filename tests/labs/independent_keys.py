@@ -21,7 +21,7 @@ _BITS = {"bits": 1e-3, "Kbits": 1.0, "Mbits": 1e3, "Gbits": 1e6}
 """Of iperf's units in kbit/s."""
 _LINE = re.compile(r"([\d.]+)-\s*([\d.]+) sec\s+[\d.]+ ([KMG]?)Bytes\s+([\d.]+) (\w*bits)/sec(.*)")
 _LOST = re.compile(r"(\d+)/\s*(\d+) \(")
-SYN, ACK, CWR, ECE = 0x02, 0x10, 0x80, 0x40
+FIN, SYN, ACK, CWR = 0x01, 0x02, 0x10, 0x80
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,8 @@ class Condition:
         """Return the median of a value of the socket, over lines of HOST.sockets.jsonl."""
         lines = (self.folder / f"{host}.sockets.jsonl").read_text().splitlines()
         sockets = (each for line in lines for each in json.loads(line)["sockets"])
-        return median(each[value] for each in sockets if each["remote"].endswith(port))
+        known = (each for each in sockets if each["rtt_us"])  # not before the handshake
+        return median(each[value] for each in known if each["remote"].endswith(port))
 
     def capture(self, interface: str) -> list[Segment]:
         return list(segments(self.folder / f"{interface}.pcap"))
@@ -345,7 +346,8 @@ def reordering(lab: LabFolder) -> Answers:
 def retransmission(lab: LabFolder) -> Answers:
     off, on = (lab.run("some", name) for name in ("sack_off", "sack_on"))
     again, sent = (off.counted("h1", name) for name in ("TcpRetransSegs", "TcpOutSegs"))
-    seconds = [line.rate for line in on.lines("flow1.client")[:-1]]
+    lines = on.lines("flow1.client")
+    seconds = [line.rate for line in lines[:-1] if line.end - line.begin > 0.99]
     return {
         "resent_rate": 100 * again / sent,
         "rate_on": on.rate(),
@@ -385,7 +387,7 @@ def unknown_capture(lab: LabFolder) -> Answers:
     trip = _first_trip(frames)
     data = [each for each in frames if each.data and each.target == 5001]
     once = sum({(each.sequence, each.data): each.data for each in data}.values())
-    acknowledged = [each.time for each in frames if each.source == 5001]
+    acknowledged = [each.time for each in frames if each.source == 5001 and not each.flags & FIN]
     rate = 8 * once / (acknowledged[-1] - data[0].time) / 1000
     return {"trip": trip, "rate": rate, "window_most": 8 * 65535 / trip}
 

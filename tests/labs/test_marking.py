@@ -367,6 +367,20 @@ def test_copied_captures_flag_the_copy_and_not_whose_they_are(
     assert flagged is ben and flag.with_whom == "ann"
 
 
+def test_a_file_that_both_runs_give_when_repeated_accuses_nobody(
+    marker: Marker, sack: LabSpec
+) -> None:
+    """As of two students who chose the same settings without a loss."""
+    ann, ben = (case_of(marker, sack, name) for name in ("ann", "ben"))
+    name = "seed-1/sack_on/h1-eth0.pcap"
+    for case in (ann, ben):
+        case.inspected.runs["sack"] = found_run("a")
+    alike = [replace(case, expected={"sack": {name: "now"}}) for case in (ann, ben)]
+    assert not [*same_captures(alike)]
+    other = replace(alike[1], expected={"sack": {name: "another"}})
+    assert {flagged.student for flagged, _ in same_captures([alike[0], other])} == {"ann", "ben"}
+
+
 def test_numbers_that_fit_anothers_run_are_flagged_and_own_ones_are_not(
     marker: Marker, sack: LabSpec
 ) -> None:

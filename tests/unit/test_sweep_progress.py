@@ -45,7 +45,7 @@ def test_a_study_has_a_line_for_each_run_with_its_rate(tmp_path: Path) -> None:
 
 
 def test_other_sweeps_have_lines_of_failures_only(tmp_path: Path) -> None:
-    assert said(tmp_path, (), record(1.0)) == ["1 points to know, 0 of them known already."]
+    assert said(tmp_path, (), record(1.0)) == ["1 runs to do, of which 0 are stored."]
     _, failed = said(tmp_path / "f", (), record(1.0, "failed"))
     assert failed.startswith("failed: sack, loss 1%")
 
