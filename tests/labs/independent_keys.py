@@ -21,7 +21,7 @@ _BITS = {"bits": 1e-3, "Kbits": 1.0, "Mbits": 1e3, "Gbits": 1e6}
 """Of iperf's units in kbit/s."""
 _LINE = re.compile(r"([\d.]+)-\s*([\d.]+) sec\s+[\d.]+ ([KMG]?)Bytes\s+([\d.]+) (\w*bits)/sec(.*)")
 _LOST = re.compile(r"(\d+)/\s*(\d+) \(")
-FIN, SYN, ACK, CWR = 0x01, 0x02, 0x10, 0x80
+SYN, ACK, CWR = 0x02, 0x10, 0x80
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Segment:
     source: int
     target: int
     sequence: int
+    acknowledged: int
     flags: int
     data: int
 
@@ -58,10 +59,12 @@ def segments(file: Path) -> Iterator[Segment]:
             continue
         header = 4 * (frame[14] & 15)
         tcp = 14 + header
-        source, target, sequence = struct.unpack_from("!HHI", frame, tcp)
+        source, target, sequence, ack = struct.unpack_from("!HHII", frame, tcp)
         whole = struct.unpack_from("!H", frame, 16)[0]
         data = whole - header - 4 * (frame[tcp + 12] >> 4)
-        yield Segment(seconds + step * fraction, source, target, sequence, frame[tcp + 13], data)
+        yield Segment(
+            seconds + step * fraction, source, target, sequence, ack, frame[tcp + 13], data
+        )
 
 
 def _grown(after: Mapping[str, Any], before: Mapping[str, Any], name: str) -> int:
@@ -387,8 +390,13 @@ def unknown_capture(lab: LabFolder) -> Answers:
     trip = _first_trip(frames)
     data = [each for each in frames if each.data and each.target == 5001]
     once = sum({(each.sequence, each.data): each.data for each in data}.values())
-    acknowledged = [each.time for each in frames if each.source == 5001 and not each.flags & FIN]
-    rate = 8 * once / (acknowledged[-1] - data[0].time) / 1000
+    end = max(data, key=lambda each: (each.sequence - data[0].sequence) % 2**32)
+    acknowledged = next(
+        each.time
+        for each in frames
+        if each.source == 5001 and (each.acknowledged - end.sequence - end.data) % 2**32 < 2**31
+    )
+    rate = 8 * once / (acknowledged - data[0].time) / 1000
     return {"trip": trip, "rate": rate, "window_most": 8 * 65535 / trip}
 
 
