@@ -60,8 +60,8 @@ class End:
     def values(self) -> dict[str, float]:
         """Return the known columns of the data, of the ACKs (`back.`) and of both."""
         row = self.row
-        way, back = ("a2b", "b2a") if self.by_a else ("b2a", "a2b")
-        columns = {name: row[f"{name}_{way}"] for name in OF_DATA}
+        direction, back = ("a2b", "b2a") if self.by_a else ("b2a", "a2b")
+        columns = {name: row[f"{name}_{direction}"] for name in OF_DATA}
         columns |= {f"back.{name}": row[f"{name}_{back}"] for name in OF_ACKS}
         columns["both.total_packets"] = row["total_packets_a2b"] + row["total_packets_b2a"]
         return {name: float(value) for name, value in columns.items() if value is not None}

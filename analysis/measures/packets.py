@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 import numpy as np
 
 from analysis.flows.sightings import Sightings, Truths, Whole, arrivals, sightings
-from analysis.measures.trials import TrialNetwork, Way, lone
+from analysis.measures.trials import Direction, TrialNetwork, lone
 from analysis.records.json_reader import Problems
 from analysis.records.spec_file import RunFlow
 from analysis.table import RowGroups
@@ -103,9 +103,9 @@ class TrialTraffic:
     def __init__(self, network: TrialNetwork) -> None:
         self.network = network
         self._read: dict[str, Sightings | None] = {}
-        self._seen: dict[tuple[str, Way], Sightings] = {}
-        self._places: dict[tuple[Way, bool], dict[tuple[int, bool], Whole]] = {}
-        self._pairs: dict[Way, SentPackets] = {}
+        self._seen: dict[tuple[str, Direction], Sightings] = {}
+        self._places: dict[tuple[Direction, bool], dict[tuple[int, bool], Whole]] = {}
+        self._pairs: dict[Direction, SentPackets] = {}
 
     def at(self, host: str) -> Sightings | None:
         """Return all that the capture at a host has; None without one that can be used."""
@@ -121,14 +121,14 @@ class TrialTraffic:
         hosts = self.network.hosts
         return bool(hosts) and all(self.at(host) is not None for host in hosts)
 
-    def seen(self, host: str, way: Way) -> Sightings:
+    def seen(self, host: str, direction: Direction) -> Sightings:
         """Return the packets of a way that the capture at a host has; there must be one."""
-        if (host, way) not in self._seen:
+        if (host, direction) not in self._seen:
             capture = self.at(host)
             assert capture is not None
-            source, target = (int(IPv4Address(self.network.address(end))) for end in way)
-            self._seen[host, way] = capture.between(source, target)
-        return self._seen[host, way]
+            source, target = (int(IPv4Address(self.network.address(end))) for end in direction)
+            self._seen[host, direction] = capture.between(source, target)
+        return self._seen[host, direction]
 
     @cached_property
     def crossing(self) -> tuple[PortTraffic, ...]:
@@ -139,8 +139,8 @@ class TrialTraffic:
         assert self.whole
         groups = self._groups
         return tuple(
-            _joined([self.met(way).through(ports) for way in ways])
-            for ports, ways in groups.items()
+            _joined([self.met(direction).through(ports) for direction in directions])
+            for ports, directions in groups.items()
             if ports and not any(set(ports) & set(other) for other in groups if other != ports)
         )
 
@@ -155,18 +155,18 @@ class TrialTraffic:
 
     def flow(self, flow: RunFlow) -> PortTraffic | None:
         """Return a flow's packets towards its receiver; None without whole captures of both."""
-        way = flow.sender, flow.receiver
+        direction = flow.sender, flow.receiver
         if not self._has_sender(flow) or self.at(flow.receiver) is None:
             return None
         if not self.network.segmented:
             return None
-        traffic = self.met(way).through(self.network.shaped(way))
-        return _joined([traffic.only(self._rows(way, flow))])
+        traffic = self.met(direction).through(self.network.shaped(direction))
+        return _joined([traffic.only(self._rows(direction, flow))])
 
     def _has_sender(self, flow: RunFlow) -> bool:
         """True if the sender's capture can be used."""
-        way = flow.sender, flow.receiver
-        return way in self.network.ways and self.at(flow.sender) is not None
+        direction = flow.sender, flow.receiver
+        return direction in self.network.directions and self.at(flow.sender) is not None
 
     def completion(self, flow: RunFlow) -> int | None:
         """Return the ns from a flow's first SYN to the last ACK at its sender.
@@ -175,9 +175,10 @@ class TrialTraffic:
         """
         if not self._has_sender(flow):
             return None
-        way = flow.sender, flow.receiver
+        direction = flow.sender, flow.receiver
         sent, answers = (
-            self.seen(flow.sender, each).only(self._rows(each, flow)) for each in (way, way[::-1])
+            self.seen(flow.sender, each).only(self._rows(each, flow))
+            for each in (direction, direction[::-1])
         )
         opened = sent.time[sent.flags & (_SYN | _ACK) == _SYN]
         closed = sent.time[sent.flags & _FIN > 0]
@@ -193,58 +194,60 @@ class TrialTraffic:
         starts = self.network.trial.starts(flows, Problems())
         begins = []
         for flow, start in zip(flows, starts, strict=True):
-            way = flow.sender, flow.receiver
-            if self._has_sender(flow) and len(rows := self._rows(way, flow)):
-                begins.append(self.seen(flow.sender, way).time[rows[0]] / 1e9 - start)
+            direction = flow.sender, flow.receiver
+            if self._has_sender(flow) and len(rows := self._rows(direction, flow)):
+                begins.append(self.seen(flow.sender, direction).time[rows[0]] / 1e9 - start)
         return min(begins, default=None)
 
-    def _rows(self, way: Way, flow: RunFlow) -> Whole:
+    def _rows(self, direction: Direction, flow: RunFlow) -> Whole:
         """Return the places of a flow's packets among those that its sender saw of a way."""
-        there = way[0] == flow.sender
-        if (way, there) not in self._places:
-            seen = self.seen(flow.sender, way)
+        there = direction[0] == flow.sender
+        if (direction, there) not in self._places:
+            seen = self.seen(flow.sender, direction)
             receivers = seen.ports & _PORT if there else seen.ports >> 16
             parts = RowGroups(receivers, seen.flags > 0)
             keys = (receivers[parts.first].tolist(), (seen.flags[parts.first] > 0).tolist())
-            self._places[way, there] = dict(zip(zip(*keys, strict=True), parts.rows, strict=True))
+            self._places[direction, there] = dict(
+                zip(zip(*keys, strict=True), parts.rows, strict=True)
+            )
         none = np.empty(0, np.int64)
-        return self._places[way, there].get((flow.port, flow.protocol == "tcp"), none)
+        return self._places[direction, there].get((flow.port, flow.protocol == "tcp"), none)
 
     @cached_property
-    def joined_ways(self) -> list[tuple[set[Port], list[Way]]]:
+    def joined_ways(self) -> list[tuple[set[Port], list[Direction]]]:
         """The shaped ports, each with all that its packets cross too, and the ways through them."""
-        parts: list[tuple[set[Port], list[Way]]] = []
-        for ports, ways in self._groups.items():
+        parts: list[tuple[set[Port], list[Direction]]] = []
+        for ports, directions in self._groups.items():
             meeting = [part for part in parts if part[0] & set(ports)]
             parts = [part for part in parts if part not in meeting]
             parts.append(
                 (
                     set(ports).union(*(part[0] for part in meeting)),
-                    [*ways, *(way for part in meeting for way in part[1])],
+                    [*directions, *(direction for part in meeting for direction in part[1])],
                 )
             )
         return [part for part in parts if part[0]]
 
     @cached_property
-    def _groups(self) -> dict[tuple[Port, ...], list[Way]]:
-        groups: dict[tuple[Port, ...], list[Way]] = {}
-        for way in self.network.ways:
-            groups.setdefault(self.network.shaped(way), []).append(way)
+    def _groups(self) -> dict[tuple[Port, ...], list[Direction]]:
+        groups: dict[tuple[Port, ...], list[Direction]] = {}
+        for direction in self.network.directions:
+            groups.setdefault(self.network.shaped(direction), []).append(direction)
         return groups
 
-    def met(self, way: Way) -> SentPackets:
+    def met(self, direction: Direction) -> SentPackets:
         """Return the packets sent that way, each with its arrival."""
-        if way not in self._pairs:
-            sent, arrived = self.seen(way[0], way), self.seen(way[1], way)
+        if direction not in self._pairs:
+            sent, arrived = self.seen(direction[0], direction), self.seen(direction[1], direction)
             place = arrivals(sent, arrived)
             marked = np.append(arrived.marked, False)[place]
-            self._pairs[way] = SentPackets(
+            self._pairs[direction] = SentPackets(
                 sent,
                 np.append(arrived.time, -1)[place],
                 int((marked & ~sent.marked).sum()),
                 int((marked & sent.marked).sum()),
             )
-        return self._pairs[way]
+        return self._pairs[direction]
 
     @cached_property
     def cut_off(self) -> int:
@@ -254,11 +257,16 @@ class TrialTraffic:
         """
         captures = [capture for capture in map(self.at, self.network.hosts) if capture is not None]
         end = max(int(capture.time.max(initial=0)) for capture in captures)
-        latest = {way: end - self.network.lone(way, 0) for way in self.network.ways}
-        met = ((self.met(way), latest[way]) for way in self.network.ways)
+        latest = {
+            direction: end - self.network.lone(direction, 0)
+            for direction in self.network.directions
+        }
+        met = ((self.met(direction), latest[direction]) for direction in self.network.directions)
         return sum(int(((each.came < 0) & (each.sent.time > last)).sum()) for each, last in met)
 
     @cached_property
     def missing(self) -> int:
         """Count the packets that were sent and did not arrive."""
-        return sum(int((self.met(way).came < 0).sum()) for way in self.network.ways)
+        return sum(
+            int((self.met(direction).came < 0).sum()) for direction in self.network.directions
+        )

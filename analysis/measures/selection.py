@@ -66,10 +66,10 @@ def groups_of(flows: Sequence[FlowFacts], network: TopologySpec | None) -> dict[
 def _ports(flow: FlowFacts, network: TopologySpec | None) -> set[str]:
     """Return the shaped ports on a flow's way; its receiver without any."""
     try:
-        way = network.path(flow.sender, flow.receiver) if network and network.nodes else ()
+        direction = network.path(flow.sender, flow.receiver) if network and network.nodes else ()
     except (UsageError, StopIteration):
-        way = ()
-    return {port.name for port in way if port.channel} or {flow.receiver}
+        direction = ()
+    return {port.name for port in direction if port.channel} or {flow.receiver}
 
 
 def main_group(groups: Iterable[str]) -> str:

@@ -57,7 +57,7 @@ def _gathered(
     return gathered
 
 
-Way = tuple[str, str]
+Direction = tuple[str, str]
 """A host that sends packets, and the host they are for."""
 
 Lengths = TypeVar("Lengths", int, npt.NDArray[np.int64])
@@ -111,19 +111,19 @@ class TrialNetwork:
         return {host: socket_ends(self.trial.folder, host, ports[host]) for host in ports}
 
     @cached_property
-    def ways(self) -> tuple[Way, ...]:
+    def directions(self) -> tuple[Direction, ...]:
         """Pairs of sender and receiver: each flow's data and its answers."""
         data = ((flow.sender, flow.receiver) for flow in self.run.flows)
-        both = (way for there in data for way in (there, there[::-1]))
-        return tuple(dict.fromkeys(way for way in both if self._leads(way)))
+        both = (direction for there in data for direction in (there, there[::-1]))
+        return tuple(dict.fromkeys(direction for direction in both if self._leads(direction)))
 
     @cached_property
     def hosts(self) -> frozenset[str]:
-        return frozenset(host for way in self.ways for host in way)
+        return frozenset(host for direction in self.directions for host in direction)
 
-    def _leads(self, way: Way) -> bool:
+    def _leads(self, direction: Direction) -> bool:
         try:
-            return bool(self.topology.path(*way)) and all(map(self.address, way))
+            return bool(self.topology.path(*direction)) and all(map(self.address, direction))
         except (UsageError, StopIteration):
             return False
 
@@ -131,15 +131,15 @@ class TrialNetwork:
         """Return a host's address. Raises StopIteration if it has none."""
         return address_of(self.topology, host)
 
-    def shaped(self, way: Way) -> tuple[Port, ...]:
+    def shaped(self, direction: Direction) -> tuple[Port, ...]:
         """The ports with a channel that a packet leaves through behind its host, in order."""
-        return self._shaped[way]
+        return self._shaped[direction]
 
     @cached_property
-    def _shaped(self) -> dict[Way, tuple[Port, ...]]:
+    def _shaped(self) -> dict[Direction, tuple[Port, ...]]:
         return {
-            way: tuple(port for port in self.topology.path(*way) if port in self.ports)
-            for way in self.ways
+            direction: tuple(port for port in self.topology.path(*direction) if port in self.ports)
+            for direction in self.directions
         }
 
     @cached_property
@@ -157,13 +157,13 @@ class TrialNetwork:
     def _with_channel(self) -> tuple[Port, ...]:
         return tuple(port for port in self.topology.ports if port.channel)
 
-    def lone(self, way: Way, length: int) -> int:
+    def lone(self, direction: Direction, length: int) -> int:
         """Nanoseconds that a packet of `length` bytes takes which waits for no other."""
-        return lone(self.shaped(way), length)
+        return lone(self.shaped(direction), length)
 
-    def jitter(self, way: Way) -> int:
+    def jitter(self, direction: Direction) -> int:
         """Nanoseconds by which all delays of a way may be shorter or longer."""
-        return sum(channel.variation.base for channel in channels(self.shaped(way)))
+        return sum(channel.variation.base for channel in channels(self.shaped(direction)))
 
 
 def channels(ports: tuple[Port, ...]) -> list[Channel]:

@@ -180,8 +180,8 @@ def congestion_marks(network: TrialNetwork, traffic: TrialTraffic) -> list[Check
         why = "not every host has a whole capture of its packets as they are on links"
         return [unmeasured(MARKS, network.label, "", why)] if any(counted.values()) else []
     findings = []
-    for ports, ways in traffic.joined_ways:
-        met = [traffic.met(way) for way in ways]
+    for ports, directions in traffic.joined_ways:
+        met = [traffic.met(direction) for direction in directions]
         if any(counted[port] for port in ports) or any(each.marked for each in met):
             findings.append(_compared(network, sorted(ports, key=lambda port: port.name), met))
     return findings

@@ -216,7 +216,7 @@ def limits(network: TrialNetwork) -> Iterator[str]:
 def _round_trip(network: TrialNetwork, sender: str, receiver: str) -> int:
     """Return the nanoseconds of a lone full packet and its ACK; 0 for hosts that are not linked."""
     there, back = (sender, receiver), (receiver, sender)
-    if not {there, back} <= {*network.ways}:
+    if not {there, back} <= {*network.directions}:
         return 0
     frame = network.topology.mtu.base + FRAME_HEADER
     return network.lone(there, frame) + network.lone(back, _SHORT_FRAME)

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.flows.sightings import Sightings
 from analysis.fmt import MINUS
 from analysis.measures.packets import TrialTraffic
-from analysis.measures.trials import FRAME_HEADER, TrialNetwork, Way, carried, channels
+from analysis.measures.trials import FRAME_HEADER, Direction, TrialNetwork, carried, channels
 from analysis.network import findings
 from analysis.network.counts import UNASKED, congestion_marks, drawn_loss, lost_packets, queue_bound
 from analysis.network.findings import (
@@ -64,7 +64,10 @@ Floor = tuple[int, int, int]
 
 def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> CheckFinding:
     late = 2 * lateness(network)
-    ports = max(len(network.shaped(way) + network.shaped(way[::-1])) for way in network.ways)
+    ports = max(
+        len(network.shaped(direction) + network.shaped(direction[::-1]))
+        for direction in network.directions
+    )
     own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
     in_hosts = sum(carried(channel, _SYN_FRAME) for channel in channels(network.host_ports))
     tolerance = own + unknown + in_hosts
@@ -85,7 +88,9 @@ def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> 
 def _held_back(network: TrialNetwork) -> int:
     """Nanoseconds by which hosts that reorder may send a SYN and its answer later."""
     reordering = network.topology.reordering
-    return sum(each.delay.base for each in reordering if (each.host, each.peer) in network.ways)
+    return sum(
+        each.delay.base for each in reordering if (each.host, each.peer) in network.directions
+    )
 
 
 def _unless_shared(network: TrialNetwork, longer: bool, outcome: CheckOutcome) -> CheckOutcome:
@@ -97,25 +102,30 @@ def _unless_shared(network: TrialNetwork, longer: bool, outcome: CheckOutcome) -
 def _handshakes(network: TrialNetwork, traffic: TrialTraffic) -> list[Floor]:
     """Of each flow whose sender was captured and whose first SYN was answered."""
     floors = []
-    for way in dict.fromkeys((flow.sender, flow.receiver) for flow in network.run.flows):
-        if way in network.ways and traffic.at(way[0]) is not None:
-            out, back = traffic.seen(way[0], way), traffic.seen(way[0], way[::-1])
-            floors += _of_way(network, way, out, back)
+    for direction in dict.fromkeys((flow.sender, flow.receiver) for flow in network.run.flows):
+        if direction in network.directions and traffic.at(direction[0]) is not None:
+            out, back = (
+                traffic.seen(direction[0], direction),
+                traffic.seen(direction[0], direction[::-1]),
+            )
+            floors += _of_direction(network, direction, out, back)
     return floors
 
 
-def _of_way(network: TrialNetwork, way: Way, out: Sightings, back: Sightings) -> list[Floor]:
+def _of_direction(
+    network: TrialNetwork, direction: Direction, out: Sightings, back: Sightings
+) -> list[Floor]:
     opening = out.only((out.flags & (_SYN | _ACK)) == _SYN)
     answers = back.only((back.flags & (_SYN | _ACK)) == _SYN | _ACK)
-    floors, jitter = [], network.jitter(way) + network.jitter(way[::-1])
+    floors, jitter = [], network.jitter(direction) + network.jitter(direction[::-1])
     for port in np.unique(opening.ports):
         syns = opening.only(opening.ports == port)
         turned = (int(port) & 0xFFFF) << 16 | int(port) >> 16
         answer = answers.only(answers.ports == turned)
         if len(syns) != 1 or not len(answer):
             continue  # a SYN that was sent again may have either answer
-        asked = network.lone(way, int(syns.length[0]))
-        asked += network.lone(way[::-1], int(answer.length[0]))
+        asked = network.lone(direction, int(syns.length[0]))
+        asked += network.lone(direction[::-1], int(answer.length[0]))
         floors.append((asked, int(answer.time[0] - syns.time[0]), jitter))
     return floors
 
@@ -124,13 +134,13 @@ def _sampled(network: TrialNetwork) -> list[Floor]:
     """Return the least round trip of each sender's socket, which may be of any two packets."""
     floors = []
     for flow in network.run.flows:
-        way = flow.sender, flow.receiver
+        direction = flow.sender, flow.receiver
         samples = network.samples(flow.sender).get(str(flow.port), [])
         trips = [sample.least_rtt for sample in samples if sample.least_rtt > 0]
         again = any(sample.segments_retrans for sample in samples)
         known = trips and not (again and _is_handshake_only(samples))
-        if known and way in network.ways:
-            asked, unknown = _of_any_packets(network, way, again)
+        if known and direction in network.directions:
+            asked, unknown = _of_any_packets(network, direction, again)
             floors.append((asked, round(1e9 * min(trips)), unknown))
     return floors
 
@@ -144,19 +154,20 @@ def _is_handshake_only(samples: list[SocketSample]) -> bool:
     return max(sample.bytes_acked for sample in samples) <= _SYN_BYTES
 
 
-def _of_any_packets(network: TrialNetwork, way: Way, again: bool) -> tuple[int, int]:
+def _of_any_packets(network: TrialNetwork, direction: Direction, again: bool) -> tuple[int, int]:
     """Return the round trip of two SYNs, and by how much another may be longer or shorter (ns).
 
     If a segment was sent `again`, it may have been a SYN, which then has no round trip.
     """
-    back = way[::-1]
+    back = direction[::-1]
     asked, least = (
-        network.lone(way, length) + network.lone(back, length) for length in (_SYN_FRAME, _SHORTEST)
+        network.lone(direction, length) + network.lone(back, length)
+        for length in (_SYN_FRAME, _SHORTEST)
     )
     full = network.topology.mtu.base + FRAME_HEADER
-    most = network.lone(way, full) + network.lone(back, _SYN_FRAME) if again else asked
+    most = network.lone(direction, full) + network.lone(back, _SYN_FRAME) if again else asked
     read = _STAMPED if again else _READ
-    jitter = network.jitter(way) + network.jitter(back)
+    jitter = network.jitter(direction) + network.jitter(back)
     return asked, max(asked - least, most - asked) + read + jitter
 
 
@@ -231,10 +242,10 @@ def _link_use(network: TrialNetwork, flow: RunFlow, seconds: float) -> float:
 
     A sender whose buffer is just as large as its path waits for the buffer while the link is full.
     """
-    way = flow.sender, flow.receiver
+    direction = flow.sender, flow.receiver
     links = [
         (port.channel.bandwidth.base, port.name)
-        for port in (network.shaped(way) if way in network.ways else ())
+        for port in (network.shaped(direction) if direction in network.directions else ())
         if port.channel
     ]
     if not links:

@@ -17,14 +17,14 @@ from analysis.records.json_reader import Problems
 from analysis.records.spec_file import MeasuredEntry, PublishedRow, checked_row
 from analysis.rendering import text_table
 from analysis.statistics.published import (
-    WAYS,
+    ERAS,
     Agreement,
     Counts,
+    Era,
     Judged,
     JudgedRows,
     JudgedStudy,
     Measurement,
-    Way,
     Word,
     count,
     judge_row,
@@ -107,7 +107,7 @@ class TableLine:
     published: str
     published_range: str
     note: str
-    cells: dict[Way, Cell]
+    cells: dict[Era, Cell]
     style: str
     reason: int
     why: str
@@ -216,7 +216,7 @@ def line(judged: Judged, listed: Sequence[str]) -> TableLine:
         NOTHING if row.published is None else as_printed(row.printed),
         _published_range(judged),
         row.published_note,
-        {way: _cell(judged.measured[way], judged.verdicts[way], row.unit) for way in WAYS},
+        {era: _cell(judged.measured[era], judged.verdicts[era], row.unit) for era in ERAS},
         STYLES[outcome],
         listed.index(row.why) + 1 if outcome == Word.DIFFERS and row.why else 0,
         _remark(judged),
@@ -275,7 +275,7 @@ def csv_text(studies: Sequence[JudgedStudy]) -> str:
     `values` have blanks between them.
     """
     of_row = ("published" if name == "printed" else name for name in _ROW)
-    measured = (f"{way}_{column}" for way in WAYS for column in _MEASURED)
+    measured = (f"{era}_{column}" for era in ERAS for column in _MEASURED)
     head = ["study", *of_row, "outcome", *measured, "seeds", "why", "command"]
     lines = (_csv_line(study.study.name, judged) for study in studies for judged in study.rows)
     return csv_lines([head, *lines])
@@ -285,13 +285,13 @@ def _csv_line(study: str, judged: Judged) -> list[str | float | None]:
     row = judged.row
     return [
         *(study, *(getattr(row, name) for name in _ROW), judged.outcome.word),
-        *(cell for way in WAYS for cell in _csv_measured(judged, way)),
+        *(cell for era in ERAS for cell in _csv_measured(judged, era)),
         *(" ".join(row.seeds), row.why, row.command),
     ]
 
 
-def _csv_measured(judged: Judged, way: Way) -> list[str | float | None]:
-    ours, verdict, values = judged.measured[way], judged.verdicts[way], getattr(judged.row, way)
+def _csv_measured(judged: Judged, era: Era) -> list[str | float | None]:
+    ours, verdict, values = judged.measured[era], judged.verdicts[era], getattr(judged.row, era)
     if ours is None:
         return [verdict.word, *[None] * 8, 0, ""]
     numbers = [ours.center, *ends(ours.middle), *ends(ours.further), *ends(ours.runs), ours.count]
@@ -331,14 +331,14 @@ class PublishedNumbers(JudgedRows):
 
     def table(self, most: int) -> Table:
         """Return the first `most` numbers with measured values and verdicts, for the terminal."""
-        named: dict[Way, str] = {"period": "its time", "today": "today"}
-        ways = [way for way in named if self.has(way)]
+        named: dict[Era, str] = {"period": "its time", "today": "today"}
+        eras = [era for era in named if self.has(era)]
         lines = []
         for shown in self.lines[:most]:
-            cells = (shown.cells[way] for way in ways)
+            cells = (shown.cells[era] for era in eras)
             verdicts = (f"{cell.median} ({cell.verdict})" for cell in cells)
             lines.append([f"{shown.where}, {shown.quantity}", shown.published, *verdicts])
         if len(self.lines) > most:
             lines.append([f"... and {len(self.lines) - most} more on the page"])
-        head = ("Where", "Published", *(f"Measured, {named[way]}" for way in ways))
+        head = ("Where", "Published", *(f"Measured, {named[era]}" for era in eras))
         return text_table(head, lines, "Published and measured", right=(1,))

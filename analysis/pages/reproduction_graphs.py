@@ -32,7 +32,7 @@ from analysis.graphs.layers import (
     holding,
 )
 from analysis.pages.published import as_printed
-from analysis.statistics.published import Judged, JudgedStudy, Measurement, Way, Word
+from analysis.statistics.published import Era, Judged, JudgedStudy, Measurement, Word
 
 MOST_PANELS = 8
 MOST_LINES = 32
@@ -62,7 +62,7 @@ class ValueSource:
 
 
 PUBLISHED = ValueSource("published", look(BLACK, "ring"))
-SOURCES: dict[Way, ValueSource] = {
+SOURCES: dict[Era, ValueSource] = {
     "period_kernel": ValueSource("kernel of its time", look(GREEN, "diamond")),
     "period": ValueSource("settings of its time", look(BLUE, "square")),
     "today": ValueSource("today's defaults", look(VERMILLION, "triangle")),
@@ -210,8 +210,8 @@ def _marks(shown: Sequence[Judged], places: Sequence[float], is_ratio: bool = Fa
         unit = judged.row.published if is_ratio and judged.row.published else 1.0
         name = judged.row.where
         marks[PUBLISHED] += _published(judged, at, unit)
-        for way, source in SOURCES.items():
-            marks[source] += _measured(judged.measured[way], at, unit, name)
+        for era, source in SOURCES.items():
+            marks[source] += _measured(judged.measured[era], at, unit, name)
     return {source: values for source, values in marks.items() if values}
 
 

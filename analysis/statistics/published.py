@@ -169,8 +169,8 @@ def _apart(published: float, ours: float) -> Agreement:
     return Agreement(Word.DIFFERS, high / low if is_ratio else None, ours - published)
 
 
-Way = Literal["period_kernel", "period", "today"]
-WAYS: tuple[Way, ...] = ("period_kernel", "period", "today")
+Era = Literal["period_kernel", "period", "today"]
+ERAS: tuple[Era, ...] = ("period_kernel", "period", "today")
 """On a kernel of a study's time, with settings of that time, or with those of today."""
 
 
@@ -182,9 +182,9 @@ class Judged:
     """
 
     row: PublishedRow
-    measured: dict[Way, Measurement | None]
-    verdicts: dict[Way, Agreement]
-    headline: Way
+    measured: dict[Era, Measurement | None]
+    verdicts: dict[Era, Agreement]
+    headline: Era
 
     @property
     def outcome(self) -> Agreement:
@@ -244,9 +244,9 @@ class JudgedRows:
     def today_counts(self) -> Counts:
         return _counted(self.rows, (row.verdicts["today"] for row in self.rows))
 
-    def has(self, way: Way) -> bool:
+    def has(self, era: Era) -> bool:
         """Return True if a number was measured in this way."""
-        return any(row.measured[way] for row in self.rows)
+        return any(row.measured[era] for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class JudgedStudy(JudgedRows):
 
 def judge_study(study: StudyEntry) -> JudgedStudy:
     """Judge each row by the kernel of its time if it ran on that, else by the settings, if any."""
-    other: Way = "period" if study.profile else "today"
+    other: Era = "period" if study.profile else "today"
     return JudgedStudy(
         tuple(
             judge_row(row, "period_kernel" if row.period_kernel else other) for row in study.rows
@@ -267,13 +267,13 @@ def judge_study(study: StudyEntry) -> JudgedStudy:
     )
 
 
-def judge_row(row: PublishedRow, headline: Way | None = None) -> Judged:
+def judge_row(row: PublishedRow, headline: Era | None = None) -> Judged:
     """Judge a row; without a headline by the settings of its time, if it has such runs."""
     span = None if row.published is None else _span(row)
-    measured = {way: summarize(getattr(row, way), row.mean_of) for way in WAYS}
+    measured = {era: summarize(getattr(row, era), row.mean_of) for era in ERAS}
     verdicts = {
-        way: Agreement(Word.LISTED) if row.listed else judge(row.published, span, found)
-        for way, found in measured.items()
+        era: Agreement(Word.LISTED) if row.listed else judge(row.published, span, found)
+        for era, found in measured.items()
     }
     return Judged(row, measured, verdicts, headline or ("period" if row.period else "today"))
 
