@@ -275,8 +275,7 @@ impl Hop {
     /// Where its packets count, and how many of them the last place lacks.
     fn judge(&mut self, is_first: bool) -> Judged {
         let (first, last) = (most(&self.firsts), most(&self.lasts));
-        let alone = |place: &Place| self.single.get(place).copied().unwrap_or(0);
-        self.lost = alone(&first);
+        self.lost = self.single.get(&first).copied().unwrap_or(0);
         let (here, there) = if is_first { (first, last) } else { (last, first) };
         Judged { here, there, is_first }
     }
