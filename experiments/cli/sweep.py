@@ -128,8 +128,6 @@ def sweep(
 
 def _describe(planned: Plan, out: Path) -> None:
     """Print the size of the sweep, the number of cached points, and what the seeds can show."""
-    from analysis.statistics.power import sentence
-
     sweep = planned.sweep
     for combination in planned.combinations[:20]:
         click.echo(str(combination))
@@ -143,7 +141,7 @@ def _describe(planned: Plan, out: Path) -> None:
         err=True,
     )
     if planned.comparisons:
-        click.echo(sentence(len(sweep.seeds), planned.comparisons), err=True)
+        click.echo(planned.power(), err=True)
 
 
 def _cached(planned: Plan, out: Path) -> int:

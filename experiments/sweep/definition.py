@@ -13,7 +13,7 @@ from typing import Any
 
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import columns
-from analysis.statistics.power import level_pairs
+from analysis.statistics.power import level_pairs, sentence
 from experiments.spec import Condition, ExperimentSpec, Headline
 from experiments.study import grid
 from experiments.study.catalogue import Experiment, find
@@ -227,6 +227,10 @@ class Plan:
         levels |= {"condition": len(self.conditions)} if len(self.conditions) > 1 else {}
         compared = levels.pop(self.compare, 0)
         return len(level_pairs(compared)) * prod(levels.values())
+
+    def power(self) -> str:
+        """Return the difference that the seeds can show, as a sentence."""
+        return sentence(len(self.sweep.seeds), self.comparisons)
 
     def parameters(self) -> dict[str, str]:
         """Return the parameters that all points share, as text by name."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -71,7 +72,7 @@ def _renamed_and_merged(code: Path) -> None:
     for file in code.rglob("*.py"):
         text = file.read_text()
         fresh = text.replace("testbed.guest.namespaces", "testbed.guest.programs")
-        fresh = fresh.replace("import nodes", "import a_cabling as nodes")
+        fresh = re.sub(r"(from testbed\.guest import .*)\bnodes\b", r"\1a_cabling as nodes", fresh)
         if fresh != text:
             file.write_text(fresh)
 
