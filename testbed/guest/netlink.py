@@ -329,15 +329,18 @@ _OF_TCP = b"tx-tcp"
 
 def _clear_tcp_features(control: socket.socket, interface: str) -> None:
     """Turn off what ethtool counts as segmentation of TCP and ETHTOOL_STSO leaves on: AccECN's."""
-    if mask := _tcp_features(interface):
-        blocks = [mask >> shift & 0xFFFFFFFF for shift in range(0, mask.bit_length(), 32)]
-        words = [word for valid in blocks for word in (valid, 0)]
-        _ethtool(control, interface, struct.pack("=II", _SET_FEATURES, len(blocks)), *words)
+    if blocks := _tcp_features(interface):
+        pairs = [word for valid in blocks for word in (valid, 0)]
+        _ethtool(control, interface, struct.pack("=II", _SET_FEATURES, len(blocks)), *pairs)
 
 
 @cache
-def _tcp_features(interface: str) -> int:
-    """Return the bits of the features whose names begin with tx-tcp; 0 before Linux 2.6.39."""
+def _tcp_features(interface: str) -> list[int]:
+    """Return the features whose names begin with tx-tcp; none before Linux 2.6.39.
+
+    They are the bits of blocks of 32, of which the kernel wants as many as it has
+    (ethtool_set_features in net/ethtool/ioctl.c).
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         try:
             asked = struct.pack("=IIQ", _COUNT, 0, 1 << _OF_FEATURES)
@@ -347,9 +350,12 @@ def _tcp_features(interface: str) -> int:
         except OSError as error:
             if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
                 raise
-            return 0
-    places = range(0, count * _NAME, _NAME)
-    return sum(1 << at // _NAME for at in places if names[at:].startswith(_OF_TCP))
+            return []
+    bits = [names.startswith(_OF_TCP, index * _NAME) for index in range(count)]
+    return [
+        sum(bit << index for index, bit in enumerate(bits[first : first + 32]))
+        for first in range(0, count, 32)
+    ]
 
 
 def _ethtool(control: socket.socket, interface: str, head: bytes, *words: int) -> bytes:

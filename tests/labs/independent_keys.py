@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -195,7 +196,9 @@ def bufferbloat_home(lab: LabFolder) -> Answers:
 
     def middle(run: Condition, flow: str) -> float:
         listed = run.exchanges(flow)["exchanges"]
-        return 1000 * median(each["ended"] - each["began"] for each in listed if each.get("ended"))
+        begun = [each for each in listed if each["began"] is not None]
+        ends = ((each["began"], each["ended"]) for each in begun)
+        return 1000 * median(inf if ended is None else ended - began for began, ended in ends)
 
     call = busy.exchanges("call")
     in_time = sum(
