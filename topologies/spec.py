@@ -32,17 +32,6 @@ ETHERNET, JUMBO = Size(1500), Size(9000)
 _LONGEST_NAME = 9
 
 
-_QUANTITIES: dict[str, type[Quantity]] = {
-    "bandwidth": Rate,
-    "delay": Duration,
-    "loss": Share,
-    "jitter": Duration,
-    "queue": Packets,
-    "line": Packets,
-    "processing": Share,
-}
-
-
 @dataclass(frozen=True)
 class Channel:
     """One direction: a delay line (delay, jitter, loss), then `queue` packets for `bandwidth`.
@@ -111,7 +100,7 @@ class Channel:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        _read_words(self, "link", _QUANTITIES)
+        _read_words(self, "link")
         _within("bandwidth", self.bandwidth, SLOWEST, FASTEST)
         _within("delay", self.delay, Duration(0), LONGEST_DELAY)
         _within("loss", self.loss, Share(0), WHOLE)
@@ -144,15 +133,16 @@ class Channel:
             )
 
 
-def _read_words(spec: object, what: str, kinds: Mapping[str, type[Quantity]]) -> None:
-    """Turn fields of a frozen spec that are words into quantities. Raises UsageError."""
-    for name, kind in kinds.items():
-        if isinstance(value := getattr(spec, name), kind):
+def _read_words(spec: Any, what: str) -> None:
+    """Turn quantities of a frozen spec that are words into what they say. Raises UsageError."""
+    for field in fields(spec):
+        value, kind = getattr(spec, field.name), field.type
+        if not isinstance(kind, type) or not issubclass(kind, Quantity) or isinstance(value, kind):
             continue
         if not isinstance(value, str):
-            problem = f"The {name} of a {what} is {value!r:.40}, which is no {kind.kind}."
-            raise UsageError(problem, f'Write it in words: {name}="{kind.example}".')
-        object.__setattr__(spec, name, kind.parse(value))
+            problem = f"The {field.name} of a {what} is {value!r:.40}, which is no {kind.kind}."
+            raise UsageError(problem, f'Write it in words: {field.name}="{kind.example}".')
+        object.__setattr__(spec, field.name, kind.parse(value))
 
 
 def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:
@@ -187,13 +177,7 @@ class HostReordering:
     limit: Packets = Packets(1000)
 
     def __post_init__(self) -> None:
-        shares, counts = ("at_once", "correlation"), ("gap", "limit")
-        kinds = {
-            "delay": Duration,
-            **dict.fromkeys(shares, Share),
-            **dict.fromkeys(counts, Packets),
-        }
-        _read_words(self, "host that reorders", kinds)
+        _read_words(self, "host that reorders")
         _within("delay", self.delay, Duration(1000), LONGEST_DELAY)
         _within("share sent at once", self.at_once, Share(1), WHOLE)
         _within("correlation", self.correlation, Share(0), WHOLE)
@@ -261,7 +245,7 @@ class TopologySpec:
     shaping_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _read_words(self, "topology", {"mtu": Size})
+        _read_words(self, "topology")
         names = [node.name for node in self.nodes]
         if twice := sorted(name for name, number in Counter(names).items() if number > 1):
             raise UsageError(

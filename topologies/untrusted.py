@@ -108,8 +108,8 @@ def digest(folder: Path, name: str | PurePath) -> str:
 
 def digest_of(file: Path) -> str:
     """Return the SHA-256 of a file of our own, to which links may lead."""
-    folder = file.resolve()
-    return digest(folder.parent, folder.name)
+    real = file.resolve()
+    return digest(real.parent, real.name)
 
 
 def plain(words: str) -> str:
@@ -151,13 +151,13 @@ def entries(folder: Path, deepest: int, most: int) -> Iterator[tuple[Path, os.st
                 waiting.append((Path(entry.path), depth + 1))
 
 
-def remove(folder: Path) -> None:
+def remove(path: Path) -> None:
     """Remove a file, a link or a folder, however deep, by descriptors (rm(1), chmod(1))."""
-    if folder.is_dir() and not folder.is_symlink():
-        _run("chmod", "-R", "u+rwX", "--", str(folder))
+    if path.is_dir() and not path.is_symlink():
+        _run("chmod", "-R", "u+rwX", "--", str(path))
     is_busybox = subprocess.run(["rm", "--version"], capture_output=True, check=False).returncode
     staying = [] if is_busybox else ["--one-file-system"]
-    _run("rm", "-rf", *staying, "--", str(folder))
+    _run("rm", "-rf", *staying, "--", str(path))
 
 
 def _scanned(folder: Path) -> Iterator[os.DirEntry[str]]:

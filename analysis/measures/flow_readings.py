@@ -328,13 +328,13 @@ def read_samples(trial: Trial, sender: str, problems: Problems) -> dict[str, lis
         return {}
     try:
         return by_port(lines)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         problems.add(
             f"{trial.name}/{name} is cut short or broken ({error}): its last line is left out."
         )
     try:
         return by_port(lines[:-1])
-    except (ValueError, RecursionError):
+    except ValueError:
         problems.add(
             f"{trial.name}/{name} is broken in its middle: the congestion window is not drawn."
         )

@@ -47,7 +47,7 @@ def _gathered(
             break
         try:
             found = output.by_port([line])
-        except (ValueError, RecursionError):
+        except ValueError:
             continue
         for port, samples in found.items():
             if port in waiting:

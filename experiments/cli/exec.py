@@ -29,6 +29,7 @@ from experiments.programs.start import (
 from experiments.programs.words import words_of
 from experiments.run.store import require_writable
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
+from testbed.guest.packet_ring import EMPTY
 from topologies.data import to_data
 from topologies.errors import TcplabError, UsageError
 from topologies.shapes import two_hosts
@@ -39,7 +40,6 @@ _SERVER_STARTS = "30s"
 _TIMED_OUT = 124  # as timeout(1)
 _PLACE = re.compile(r"\b(?:(\w+)://)?(?:[^\s/@]*@)?(?:ip6-)?h2\b(?::(\d{1,5}))?")
 _SCHEMES = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21, "redis": 6379}
-_FILE_HEADER = 24  # bytes of a capture without packets
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def _carried_out(
 
 
 def _equal(out: Path) -> str:
-    has_packets = any(file.stat().st_size > _FILE_HEADER for file in out.glob("*.pcap"))
+    has_packets = any(file.stat().st_size > EMPTY for file in out.glob("*.pcap"))
     captures = "captures, output and exit status" if has_packets else "output and exit status"
     return f"the second run is equal: {captures}{'' if has_packets else '; no packet was sent'}."
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Coroutine, Iterable
 from pathlib import Path
 
-from experiments.flows.traffic import RESULT_LINE, TRAFFIC, Exchange
+from experiments.flows.traffic import TRAFFIC, Exchange, result_line
 from experiments.spec import ExperimentSpec, Flow
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
@@ -247,8 +247,7 @@ class Application:
         }
         (self.folder / f"{self.flow.name}.exchanges.json").write_text(json.dumps(found) + "\n")
         seconds = max([1.0, *self.ended.values()])
-        rate = 8 * self.received / seconds
-        line = RESULT_LINE.format(seconds=seconds, amount=self.received, rate=rate)
+        line = result_line(seconds, self.received)
         for side in ("client", "server"):
             (self.folder / f"{self.flow.name}.{side}.txt").write_text(line)
 

@@ -22,6 +22,7 @@ CHANGES = "changes.json"
 _HANDED_DOWN = "IpOutRequests"
 _CHANCE = 4.5  # standard deviations; once in 150 000 the right loss would be doubted
 _NETEM = "10:"  # handle of netem on a host's port
+_LOST, _REORDERING = ("packets", "drops"), ("packets", "requeues", "drops")
 _REORDERED = ("TcpExtTCPSACKReorder", "TcpExtTCPRenoReorder", "TcpExtTCPTSReorder")
 
 Counters = dict[str, dict[str, int]]
@@ -94,7 +95,7 @@ def _loss(
     counts segments: if segmentation is on, any number of its own drops, from none to all, may be
     among netem's.
     """
-    line, queue = (_growth(before, after, handle) for handle in ("1:", "3:"))
+    line, queue = (_growth(before, after, handle, _LOST) for handle in ("1:", "3:"))
     least, most = max(0, line["drops"] - queue["drops"]), line["drops"]
     entered = handed_down if handed_down is not None else line["packets"] + line["drops"]
     if not entered:
@@ -125,9 +126,12 @@ def _loss(
     }
 
 
-def _growth(before: list[ProofRow], after: list[ProofRow], handle: str) -> dict[str, int]:
+def _growth(
+    before: list[ProofRow], after: list[ProofRow], handle: str, counters: tuple[str, ...]
+) -> dict[str, int]:
+    """Return how much counters of the discipline with this handle have grown."""
     first, last = (next(row for row in rows if row["handle"] == handle) for rows in (before, after))
-    return {name: last[name] - first[name] for name in ("packets", "drops")}
+    return {name: last[name] - first[name] for name in counters}
 
 
 def reorderings(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
@@ -141,18 +145,12 @@ def reorderings(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     rows = []
     for reordering in spec.topology.reordering:
         port = f"{reordering.host}-eth0"
-        grown = _counted(readings["before"][port], readings["after"][port])
+        grown = _growth(readings["before"][port], readings["after"][port], _NETEM, _REORDERING)
         if grown["packets"] and reordering.host in senders:
             rows.append(_of_data(port, reordering, grown, _seen(counters, reordering.host)))
         elif grown["packets"]:
             rows.append(_of_acknowledgements(port, reordering, grown))
     return rows
-
-
-def _counted(before: list[ProofRow], after: list[ProofRow]) -> dict[str, int]:
-    """Return how much `packets`, `requeues` and `drops` of a host's netem have grown."""
-    first, last = (next(row for row in rows if row["handle"] == _NETEM) for rows in (before, after))
-    return {name: last[name] - first[name] for name in ("packets", "requeues", "drops")}
 
 
 def _seen(counters: dict[str, Counters], host: str) -> int:

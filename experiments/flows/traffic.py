@@ -15,11 +15,16 @@ from typing import ClassVar
 from topologies.errors import UsageError, named
 from topologies.units import Count, Duration, Quantity, Rate, Size
 
-RESULT_LINE = "[  1] 0.00-{seconds:.2f} sec  {amount:.0f} Bytes  {rate:.0f} bits/sec\n"
-"""The last line of iperf for what is not iperf's, so that all flows are read alike."""
 _MOST = 20_000  # exchanges of a flow
 _CHUNK = Duration.parse("20ms")  # between two writes of an application with a rate
 _NO_ANSWER = Size(0)
+
+
+def result_line(seconds: float, amount: float) -> str:
+    """Return the last line of iperf for bytes that it did not carry: all flows are read alike."""
+    return (
+        f"[  1] 0.00-{seconds:.2f} sec  {amount:.0f} Bytes  {8 * amount / seconds:.0f} bits/sec\n"
+    )
 
 
 @dataclass(frozen=True)

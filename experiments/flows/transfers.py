@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from experiments.flows.link_proof import CHANGES
-from experiments.flows.traffic import RESULT_LINE
+from experiments.flows.traffic import result_line
 from experiments.spec import ExperimentSpec, Flow
 from testbed.guest.host_root import Stranger
 from testbed.guest.job_entry import BEGUN, JobContext
@@ -211,7 +211,7 @@ def _bound(
         return
     amount, seconds = sum(int(each["bytes_received"]) for each in cut), flow.duration.seconds
     with (folder / f"{flow.name}.server.txt").open("a") as output:
-        output.write(RESULT_LINE.format(seconds=seconds, amount=amount, rate=8 * amount / seconds))
+        output.write(result_line(seconds, amount))
 
 
 def load_modules_for(spec: ExperimentSpec) -> None:

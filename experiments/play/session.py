@@ -60,7 +60,7 @@ def move_from(text: str) -> Move:
             {str(name): str(value) for name, value in said["settings"].items()},
             int(said.get("seeds", 0)),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"No message of the page: {error}", "Load the page again.") from None
     known = move.ask in ("play", "seeds", "save") and move.side in _SIDES
     if not known or not 0 <= move.seeds <= _MOST_SEEDS:

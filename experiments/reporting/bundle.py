@@ -104,8 +104,8 @@ class Bundle:
             return
         for each in sorted(file.parent.rglob("*")):
             if each.is_file() and "__pycache__" not in each.parts:
-                folder = each.relative_to(file.parent.parent).as_posix()
-                yield f"studies/{folder}", each.read_bytes()
+                name = each.relative_to(file.parent.parent).as_posix()
+                yield f"studies/{name}", each.read_bytes()
 
     def _readme(self, drawn: Mapping[str, bytes], own: bool) -> str:
         manifest = self.manifest

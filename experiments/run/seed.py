@@ -173,7 +173,7 @@ def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
                 for proof in evidence["proofs"]
                 if not proof["held"]
             ]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             warned, failed = [], [f"its evidence cannot be read ({type(error).__name__})."]
         warnings += [f"{place} {warning}" for warning in warned]
         failures += [f"{place} {failure}" for failure in failed]

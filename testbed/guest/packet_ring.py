@@ -28,6 +28,8 @@ _FOREVER = 0x7FFFFFFF  # ms until an open block is handed over anyway
 _RECORD = struct.Struct("=IIII")
 _MACS, _TAG, _LONGEST = 12, 4, 262144  # bytes: in front of a tag, of it, of a packet
 _HEAD = struct.pack("=IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, _LONGEST, 1)  # nanoseconds, Ethernet
+EMPTY = len(_HEAD)
+"""Bytes of a file without packets."""
 _VLAN = 0x8100
 _BLOCKS = 4
 _MOST, _LEAST = 1 << 20, 1 << 17  # bytes of a block; the longest packet is 65,549

@@ -43,14 +43,14 @@ def lock_if_free(file: IO[str] | int, *, shared: bool = False) -> bool:
 
 
 @contextmanager
-def gate(folder: Path) -> Iterator[None]:
-    """A lock on `folder`, a folder, or a file that is made if need be.
+def gate(path: Path) -> Iterator[None]:
+    """A lock on `path`, a folder, or a file that is made if need be.
 
     A process that makes something and then locks it does both behind a gate, and so does a process
     that looks for orphans: else it would take for one what is not locked yet.
     """
-    flags = os.O_RDONLY | os.O_DIRECTORY if folder.is_dir() else os.O_RDWR | os.O_CREAT
-    descriptor = os.open(folder, flags | os.O_CLOEXEC, 0o666)
+    flags = os.O_RDONLY | os.O_DIRECTORY if path.is_dir() else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
     try:
         lock(descriptor)
         yield
@@ -175,5 +175,5 @@ def _remove_orphans(base: Path) -> list[Path]:
 
 def orphans() -> list[Path]:
     """Return the folders of this user's killed processes, without removing them."""
-    places = [folder for base in _bases() for folder in base.iterdir()]
-    return [folder for folder in places if not is_held(folder / LOCK)]
+    folders = [folder for base in _bases() for folder in base.iterdir()]
+    return [folder for folder in folders if not is_held(folder / LOCK)]

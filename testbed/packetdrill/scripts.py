@@ -54,12 +54,12 @@ def scripts_in(places: tuple[Path, ...], helpers: Mapping[str, bytes]) -> list[S
     return [_script(file, helpers) for file in found]
 
 
-def _at(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return [folder]
-    files = sorted(file for file in folder.rglob(f"*{SUFFIX}") if file.is_file())
+def _at(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.rglob(f"*{SUFFIX}") if file.is_file())
     if not files:
-        raise UsageError(f"{folder} holds no script.", f"A script's name ends in {SUFFIX}.")
+        raise UsageError(f"{path} holds no script.", f"A script's name ends in {SUFFIX}.")
     return files
 
 

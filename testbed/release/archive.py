@@ -35,7 +35,7 @@ STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED
 
 
 def called(command: Sequence[str | Path], folder: Path, **environment: str) -> str:
-    """Run a program in the folder `folder` and return its output. Raises CommandError."""
+    """Run a program in `folder` and return its output. Raises CommandError."""
     return output_of(command, folder, STEADY | environment)
 
 
@@ -143,8 +143,8 @@ def write_tar(tree: Path, target: IO[bytes] | gzip.GzipFile, name: str = "") -> 
     """Write a folder's content below a name as tar: the same files give the same bytes."""
     with tarfile.open(fileobj=target, mode="w|", format=tarfile.GNU_FORMAT) as archive:
         for path in sorted(tree.rglob("*")):
-            folder = Path(name, path.relative_to(tree))
-            archive.add(path, str(folder), recursive=False, filter=_steady)
+            member = Path(name, path.relative_to(tree))
+            archive.add(path, str(member), recursive=False, filter=_steady)
 
 
 def _steady(member: tarfile.TarInfo) -> tarfile.TarInfo:
