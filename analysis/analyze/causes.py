@@ -364,7 +364,7 @@ def features(facts: ConnectionFacts) -> Features:
     delayed = max(facts.directions, key=lambda way: int(way["delayed_ack_time"]))
     reported = max(int(main.back("ece_packets")), int(main.back("marks_reported")))
     sent_windows = int(main.back("max_win_adv")) * int(main.back("total_packets"))
-    server, client = facts.server, facts.directions[facts.server is main]
+    server, client = facts.server, facts.client
     turns = tuple(int(way["answers"]) - int(way["keepalives"]) for way in (server, client))
     packets = int(main["actual_data_pkts"]) + int(other["actual_data_pkts"])
     is_opened = row["syns_a2b"] and not row["actual_data_pkts_a2b"]

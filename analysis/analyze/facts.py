@@ -279,7 +279,7 @@ class ConnectionFacts:
         return None if found is None else evidence(found)
 
     @cached_property
-    def client(self) -> DirectionFacts | None:
+    def opener(self) -> DirectionFacts | None:
         """The direction of the end that opened it, by SYNs or ports; None if unknown."""
         a, b = sorted(self.directions, key=lambda way: way.ending)
         asks = [
@@ -296,13 +296,18 @@ class ConnectionFacts:
     def server(self) -> DirectionFacts:
         """The direction of the called end; of unknown roles the one with more payload."""
         main, other = self.directions
-        return other if self.client is main else main
+        return other if self.opener is main else main
+
+    @property
+    def client(self) -> DirectionFacts:
+        """The direction of the other end than the called one."""
+        return self.directions[self.server is self.directions[0]]
 
     def role(self, way: DirectionFacts) -> str:
         """Return the role of the end that sent `way`, for a sentence."""
-        if self.client is None:
+        if self.opener is None:
             return "other end" if way is self.directions[1] else "sender of the data"
-        return "client" if way is self.client else "server"
+        return "client" if way is self.opener else "server"
 
     @property
     def duration(self) -> int:

@@ -60,7 +60,7 @@ class CauseRule:
     """A row of causes.csv with its condition, and the share of the time that its cause took.
 
     `because` has names of WORDS in braces, `packets` is one of PACKETS or a limit's. A rule that
-    works `anywhere` needs no handshake: rounds, round trips and windows do.
+    works `anywhere` needs no handshake: of those about limits, rounds, round trips and windows do.
     """
 
     name: str
@@ -72,6 +72,9 @@ class CauseRule:
     packets: str
     confidence: str
     anywhere: bool
+
+    def fits(self, f: Features) -> bool:
+        return (self.anywhere or f.place != "unknown") and self.when(f)
 
     def verdict(self, f: Features, facts: ConnectionFacts) -> SlownessVerdict:
         names = re.findall(r"{(\w+)}", self.because)
@@ -97,8 +100,7 @@ def decide(f: Features) -> CauseRule:
         return opening
     if not f.answered or f.lacking > LACKING or f.lacks_acks:
         return _UNKNOWN
-    is_known = f.place != "unknown"
-    fitting = [rule for rule in RULES if (is_known or rule.anywhere) and rule.when(f)]
+    fitting = [rule for rule in RULES if rule.fits(f)]
     best = max(fitting, key=lambda rule: rule.share(f) or 0.0, default=_UNKNOWN)
     if best.cause != Cause.UNKNOWN and f.duration < BRIEF:
         best = _BRIEF
@@ -116,7 +118,7 @@ def why(facts: ConnectionFacts) -> Iterator[str]:
         value = getattr(f, each.name)
         yield f"{each.name} = {value() if callable(value) else value}"
     for rule in (*OPENING, *RULES, *_FIRST, _RESET, _BRIEF, _UNKNOWN):
-        fits = rule.when(f) and (rule.anywhere or f.place != "unknown" or rule not in RULES)
+        fits = rule.fits(f)
         share = rule.share(f) if fits else None
         mark = "decides" if rule is chosen else "fits" if fits else "does not fit"
         yield f"{rule.name} ({rule.cause}): {mark}" + (f", {share:.0%}" if share else "")
@@ -126,7 +128,7 @@ def _packets(name: str, f: Features, facts: ConnectionFacts) -> tuple[int, int]:
     """Return the first and last packet of a limit or of other evidence."""
     main = facts.directions[0]
     if name in ("server", "client"):
-        way = facts.server if name == "server" else _client(facts)
+        way = facts.server if name == "server" else facts.client
         return (int(way["answer_slowest"]),) * 2
     if name == "silent":
         return (int(_silent(f, facts)["loss_last"]),) * 2
@@ -309,10 +311,6 @@ def _delayed(facts: ConnectionFacts) -> DirectionFacts:
     return max(facts.directions, key=lambda way: int(way["delayed_ack_time"]))
 
 
-def _client(facts: ConnectionFacts) -> DirectionFacts:
-    return facts.directions[facts.server is facts.directions[0]]
-
-
 def _turns(facts: ConnectionFacts, way: DirectionFacts, time: int) -> str:
     number, median, slow = (int(way[name]) for name in ("answers", "answer_p50", "answer_p95"))
     each, slowest = fmt.seconds(median), fmt.seconds(slow)
@@ -330,7 +328,7 @@ def _first(facts: ConnectionFacts, way: DirectionFacts) -> str:
 
 
 def _idle(f: Features, facts: ConnectionFacts) -> str:
-    way = _client(facts)
+    way = facts.client
     if f.is_mutual and f.is_sparse:
         rest = f"messages of {f.message} B, one in {fmt.seconds(f.message_time)}"
     elif f.client:
@@ -391,9 +389,9 @@ WORDS: Mapping[str, Callable[[Features, ConnectionFacts], str]] = {
     "waits": lambda f, _: f"{f.delayed[1]:,} times",
     "wait": lambda f, _: fmt.milliseconds(f.delayed[0] // f.delayed[1]),
     "server": lambda f, facts: _turns(facts, facts.server, f.server),
-    "client": lambda f, facts: _turns(facts, _client(facts), f.client),
+    "client": lambda f, facts: _turns(facts, facts.client, f.client),
     "first_server": lambda _, facts: _first(facts, facts.server),
-    "first_client": lambda _, facts: _first(facts, _client(facts)),
+    "first_client": lambda _, facts: _first(facts, facts.client),
     "idle": _idle,
     "trips": lambda f, _: fmt.counted(1 + f.answers[0], "round trip"),
 }
@@ -496,7 +494,7 @@ def _rules(stage: str) -> tuple[CauseRule, ...]:
                 row["sentence"],
                 row["share_of"],
             ),
-            *(row["packets"], row["confidence"], bool(row["anywhere"])),
+            *(row["packets"], row["confidence"], stage != "limit" or bool(row["anywhere"])),
         )
         for row in TABLE
         if row["stage"] == stage

@@ -11,10 +11,9 @@ from typing import Any
 from analysis.fmt import share, written
 from analysis.measures.results import FlowMeasures, RunResults
 from analysis.records.spec_file import RunCondition
+from analysis.statistics.comparisons import ENOUGH
 from analysis.statistics.tests import normal_below
 
-ENOUGH = 0.95
-"""Share of what was due that should have ended."""
 _LIKELY = 0.05
 """Probability below which two shares differ by more than chance."""
 
@@ -73,7 +72,8 @@ def data(results: RunResults) -> list[dict[str, Any]]:
 
 def sentence(results: RunResults) -> str:
     """Say how many ended if that is too few, or not the same everywhere; else empty."""
-    every = [found for _, found in _conditions(results)]
+    counted = list(_conditions(results))
+    every = [found for _, found in counted]
     few = any(found.share < ENOUGH for found in every)
     if not few and not any(one.differs(other) for one in every for other in every):
         return ""
@@ -83,7 +83,7 @@ def sentence(results: RunResults) -> str:
         + (f", {written(found.failed)} failed" if found.failed else "")
         + ")"
         + (f" with {condition.label}" if several else "")
-        for condition, found in _conditions(results)
+        for condition, found in counted
     ]
     return f"Not all ended: {', '.join(parts)}; the others count as the longest."
 

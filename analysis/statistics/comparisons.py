@@ -20,8 +20,8 @@ from analysis.statistics.power import level_pairs
 from analysis.statistics.sweep_samples import Place, SweepSamples
 from analysis.table import csv_lines
 
-_ENOUGH = 0.95
-"""Share of exchanges that should have ended."""
+ENOUGH = 0.95
+"""Share of what was due that should have ended."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def unended(samples: SweepSamples) -> str:
         return ""
     with np.errstate(invalid="ignore"):
         shares = ended / (ended + missing)
-    if np.isnan(shares).all() or (least := float(np.nanmin(shares))) >= _ENOUGH:
+    if np.isnan(shares).all() or (least := float(np.nanmin(shares))) >= ENOUGH:
         return ""
     return (
         f"Not all exchanges ended: in the worst cell {share(least, 1)}; the others count as the"
