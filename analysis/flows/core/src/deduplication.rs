@@ -1,7 +1,7 @@
 //! Writes the records of a capture without some of them, as pcap with nanoseconds.
 
 use crate::formats;
-use crate::packet_records::{Record, Sink};
+use crate::packet_records::{Accounts, Record, Sink};
 use crate::stream::Source;
 use crate::Refused;
 use std::fs::File;
@@ -66,6 +66,12 @@ impl<W: Write> Sink for Written<W> {
         self.failure.is_none()
     }
 
+    fn accounts(&mut self) -> &mut dyn Accounts {
+        self
+    }
+}
+
+impl<W: Write> Accounts for Written<W> {
     fn interface(&mut self, _link: u16, snaplen: u32) {
         self.snaplen = self.snaplen.max(snaplen);
     }

@@ -9,7 +9,7 @@ use crate::formats;
 use crate::ip_layer::IpLayer;
 use crate::networks::address_name;
 use crate::packet_parser::{Asked, PacketParser};
-use crate::packet_records::{Record, Sink};
+use crate::packet_records::{Accounts, Record, Sink};
 use crate::segment::{Address, Segment, ACK, EARLIER, SYN};
 use crate::stream::Source;
 use crate::tunnels::{TCP, UDP};
@@ -84,8 +84,8 @@ impl Sink for Reader<'_> {
         self.parser.facts.packets % LOOK != 0 || (self.go_on)()
     }
 
-    fn interface(&mut self, link: u16, snaplen: u32) {
-        self.parser.interface(link, snaplen);
+    fn accounts(&mut self) -> &mut dyn Accounts {
+        &mut self.parser
     }
 }
 

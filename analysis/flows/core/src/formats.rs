@@ -119,7 +119,7 @@ impl Records {
             tick: if format == Format::PcapNanosecond { 1 } else { 1000 },
             link: (word(head, 20, big) & 0xffff) as u16,
         };
-        sink.interface(layout.link, word(head, 16, big));
+        sink.accounts().interface(layout.link, word(head, 16, big));
         source.take(FILE_HEADER);
         Some(Records::Pcap(layout))
     }
@@ -145,7 +145,7 @@ fn snoop_header(source: &mut Source, sink: &mut impl Sink) -> Option<Records> {
         8 => 10, // FDDI
         other => 0x100 | other.min(0xff) as u16,
     };
-    sink.interface(link, 0);
+    sink.accounts().interface(link, 0);
     source.take(SNOOP_HEADER);
     Some(Records::Snoop { link })
 }
@@ -163,7 +163,7 @@ fn snoop(source: &mut Source, link: u16, sink: &mut impl Sink) -> Option<Fault> 
         }
         if head[3] != drops {
             drops = head[3];
-            sink.lost(Dropped::InAll { count: drops.into() });
+            sink.accounts().lost(Dropped::InAll { count: drops.into() });
         }
         let time = i64::from(head[4]) * 1_000_000_000 + i64::from(head[5]) * 1000;
         let bytes = &source.window()[SNOOP_HEADER + 8..][..captured as usize];
@@ -172,11 +172,12 @@ fn snoop(source: &mut Source, link: u16, sink: &mut impl Sink) -> Option<Fault> 
         }
         source.take(whole);
     }
-    if source.window().is_empty() {
-        None
-    } else {
-        Some(Fault::Cut)
-    }
+    ended(source)
+}
+
+/// The fault of a file that has no whole record left.
+fn ended(source: &Source) -> Option<Fault> {
+    Some(Fault::Cut).filter(|_| !source.window().is_empty())
 }
 
 fn pcap<const BIG: bool>(
@@ -205,9 +206,5 @@ fn pcap<const BIG: bool>(
         }
         source.take(whole);
     }
-    if source.window().is_empty() {
-        None
-    } else {
-        Some(Fault::Cut)
-    }
+    ended(source)
 }

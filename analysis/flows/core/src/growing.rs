@@ -5,7 +5,7 @@
 use crate::connection_table::{Table, NONE};
 use crate::formats::{recognise, Records};
 use crate::packet_parser::{Asked, PacketParser};
-use crate::packet_records::{Dropped, Fault, Format, Record, Sink};
+use crate::packet_records::{Accounts, Fault, Format, Record, Sink};
 use crate::pairs::Pairs;
 use crate::segment::Segment;
 use crate::stream::Source;
@@ -92,16 +92,8 @@ impl Sink for Counting {
         true
     }
 
-    fn interface(&mut self, link: u16, snaplen: u32) {
-        self.parser.interface(link, snaplen);
-    }
-
-    fn lost(&mut self, lost: Dropped) {
-        self.parser.lost(lost);
-    }
-
-    fn timeless(&mut self) {
-        self.parser.facts.timeless += 1;
+    fn accounts(&mut self) -> &mut dyn Accounts {
+        &mut self.parser
     }
 }
 

@@ -4,7 +4,7 @@ use crate::datagrams::Datagrams;
 use crate::icmp_errors::IcmpErrors;
 use crate::link_layer::{pair, Ignored, NAMES};
 use crate::networks::Networks;
-use crate::packet_records::{Dropped, Record};
+use crate::packet_records::{Accounts, Dropped, Record};
 use crate::pairs::Pairs;
 use crate::segment::{parse, Ends, Segment, EARLIER, SYN};
 use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
@@ -184,27 +184,6 @@ impl PacketParser {
         self.period.map_or(true, |period| period.holds(time, first))
     }
 
-    /// The capture's account of what it lost; two accounts are of the same packets.
-    pub fn lost(&mut self, lost: Dropped) {
-        let facts = &mut self.facts;
-        match lost {
-            Dropped::InAll { count } => facts.lost = facts.lost.max(count),
-            Dropped::Before { count, since, until } => {
-                self.lost_before += count;
-                facts.lost = facts.lost.max(self.lost_before);
-                facts.lost_since.get_or_insert(since);
-                facts.lost_until = Some(until);
-            }
-        }
-    }
-
-    pub fn interface(&mut self, link: u16, snaplen: u32) {
-        if !self.facts.link_types.contains(&link) {
-            self.facts.link_types.push(link);
-        }
-        self.facts.snaplen = self.facts.snaplen.max(snaplen);
-    }
-
     /// The facts so far: fragments count as ignored until their packet is whole.
     pub fn facts(&self) -> Facts {
         let (mut facts, joined) = (self.facts.clone(), self.wrappings.fragments.joined);
@@ -221,6 +200,33 @@ impl PacketParser {
         let facts = self.facts();
         let Wrappings { networks, datagrams, errors, .. } = self.wrappings;
         Parsed { facts, pairs: self.pairs, networks, datagrams, errors }
+    }
+}
+
+impl Accounts for PacketParser {
+    fn interface(&mut self, link: u16, snaplen: u32) {
+        if !self.facts.link_types.contains(&link) {
+            self.facts.link_types.push(link);
+        }
+        self.facts.snaplen = self.facts.snaplen.max(snaplen);
+    }
+
+    /// The capture's account of what it lost; two accounts are of the same packets.
+    fn lost(&mut self, lost: Dropped) {
+        let facts = &mut self.facts;
+        match lost {
+            Dropped::InAll { count } => facts.lost = facts.lost.max(count),
+            Dropped::Before { count, since, until } => {
+                self.lost_before += count;
+                facts.lost = facts.lost.max(self.lost_before);
+                facts.lost_since.get_or_insert(since);
+                facts.lost_until = Some(until);
+            }
+        }
+    }
+
+    fn timeless(&mut self) {
+        self.facts.timeless += 1;
     }
 }
 

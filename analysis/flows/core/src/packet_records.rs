@@ -18,7 +18,13 @@ pub struct Record<'a> {
 /// Takes the records; `false` ends the reading.
 pub trait Sink {
     fn record(&mut self, record: &Record) -> bool;
-    /// Facts that headers state: a link type and a snap length, once for each.
+    /// What takes the facts that are not of one packet.
+    fn accounts(&mut self) -> &mut dyn Accounts;
+}
+
+/// Facts that a capture's headers and blocks state.
+pub trait Accounts {
+    /// A link type and a snap length, once for each.
     fn interface(&mut self, link: u16, snaplen: u32);
     /// The capture itself lost packets.
     fn lost(&mut self, _lost: Dropped) {}

@@ -97,7 +97,7 @@ impl Section {
         let (link, snaplen) = (half(body, 0, self.big), word(body, 4, self.big));
         let mut interface = Interface { link, snaplen, resolution: 1_000_000, offset: 0, lost: 0 };
         self.options(&body[8..], &mut interface);
-        sink.interface(link, snaplen);
+        sink.accounts().interface(link, snaplen);
         self.interfaces.push(interface);
         Ok(true)
     }
@@ -145,7 +145,7 @@ impl Section {
         if body.len() >= padded + 12 {
             if let Some(count) = self.number(&body[padded..], 4).filter(|count| *count > 0) {
                 let since = if before == 0 { self.time } else { before };
-                sink.lost(Dropped::Before { count, since, until: self.time });
+                sink.accounts().lost(Dropped::Before { count, since, until: self.time });
             }
         }
         Ok(sink.record(&Record {
@@ -167,7 +167,7 @@ impl Section {
             interface.lost = interface.lost.max(lost);
         }
         let count = self.interfaces.iter().map(|interface| interface.lost).sum();
-        sink.lost(Dropped::InAll { count });
+        sink.accounts().lost(Dropped::InAll { count });
         Ok(true)
     }
 
@@ -197,7 +197,7 @@ impl Section {
         let length = word(body, 0, self.big);
         let most = if about.snaplen == 0 { length } else { length.min(about.snaplen) };
         let captured = (most as usize).min(body.len() - 4);
-        sink.timeless();
+        sink.accounts().timeless();
         Ok(sink.record(&Record {
             time: self.time,
             link: about.link,

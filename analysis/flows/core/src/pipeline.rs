@@ -6,7 +6,7 @@ use crate::batch::Batch;
 use crate::connection_table::Table;
 use crate::own_share::OwnShare;
 use crate::packet_parser::{Asked, PacketParser, Parsed};
-use crate::packet_records::{Dropped, Record, Sink};
+use crate::packet_records::{Accounts, Record, Sink};
 use crate::segment::Segment;
 use std::collections::VecDeque;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
@@ -157,15 +157,7 @@ impl Sink for Parser<'_> {
         self.segments < BATCH || self.hand_over()
     }
 
-    fn interface(&mut self, link: u16, snaplen: u32) {
-        self.parser.interface(link, snaplen);
-    }
-
-    fn lost(&mut self, lost: Dropped) {
-        self.parser.lost(lost);
-    }
-
-    fn timeless(&mut self) {
-        self.parser.facts.timeless += 1;
+    fn accounts(&mut self) -> &mut dyn Accounts {
+        &mut self.parser
     }
 }

@@ -8,7 +8,7 @@ use crate::direction::Direction;
 use crate::formats;
 use crate::kind;
 use crate::packet_parser::{Asked, PacketParser, Parsed};
-use crate::packet_records::{Dropped, Record, Sink};
+use crate::packet_records::{Accounts, Record, Sink};
 use crate::segment::{Segment, ACK, FIN, RST, SYN};
 use crate::sightings::{self, Hop, Sightings, Way};
 use crate::stream::Source;
@@ -242,16 +242,8 @@ impl Sink for Reader<'_> {
         self.parser.facts.packets % (1 << 18) != 0 || (self.go_on)()
     }
 
-    fn interface(&mut self, link: u16, snaplen: u32) {
-        self.parser.interface(link, snaplen);
-    }
-
-    fn lost(&mut self, lost: Dropped) {
-        self.parser.lost(lost);
-    }
-
-    fn timeless(&mut self) {
-        self.parser.facts.timeless += 1;
+    fn accounts(&mut self) -> &mut dyn Accounts {
+        &mut self.parser
     }
 }
 

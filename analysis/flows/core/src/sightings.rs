@@ -7,7 +7,7 @@
 use crate::formats;
 use crate::link_layer::pair;
 use crate::packet_parser::{Asked, PacketParser};
-use crate::packet_records::{Record, Sink};
+use crate::packet_records::{Accounts, Record, Sink};
 use crate::rtt_samples::{bucket, Histogram, Samples};
 use crate::segment::{Segment, ELSEWHERE, SEEN_TWICE, SYN};
 use crate::stream::Source;
@@ -161,8 +161,8 @@ impl Sink for Finder<'_> {
         self.parser.facts.packets % REMEMBERED as u64 != 0 || (self.go_on)()
     }
 
-    fn interface(&mut self, link: u16, snaplen: u32) {
-        self.parser.interface(link, snaplen);
+    fn accounts(&mut self) -> &mut dyn Accounts {
+        &mut self.parser
     }
 }
 
