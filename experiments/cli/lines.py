@@ -15,6 +15,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "reproduce": "Run the published studies and compare their numbers with new runs.",
         "play": "Change a link with sliders and watch TCP: a live page on this computer.",
         "exec": "Run your client and server over a bad network, in virtual time.",
+        "surprise": "List what engineers guess wrong about Linux's network, and play one.",
         "shell": "Build TOPOLOGY and open Mininet's command line in it, in real time.",
     },
     "Look": {

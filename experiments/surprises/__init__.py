@@ -1,0 +1,162 @@
+"""The table of surprises: a question, what one expects, and a script in the lab that shows it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from textwrap import fill
+
+from experiments.programs.program import channel
+from experiments.programs.start import NetworkOptions, started
+from testbed.host.scratch import scratch
+from topologies.errors import TcplabError, UsageError
+from topologies.shapes import two_hosts
+
+PRELUDE = """\
+import os
+import select
+import struct
+import subprocess
+import time
+from socket import *
+
+
+def pair():
+    listener = create_server(("127.0.0.1", 0))
+    return create_connection(listener.getsockname()), listener.accept()[0]
+
+
+def shell(line):
+    return subprocess.getoutput(line)
+
+
+def seconds_of_connect(address, *options):
+    shell("ip neigh replace 10.0.0.77 lladdr 02:00:00:00:00:99 dev h1-eth0 nud permanent")
+    client, started = socket(), time.monotonic()
+    for option in options:
+        client.setsockopt(*option)
+    try:
+        client.connect((address, 80))
+    except OSError as error:
+        print(error)
+    return time.monotonic() - started
+
+
+def fill(near):
+    near.setblocking(False)
+    sent = 0
+    try:
+        while True:
+            sent += near.send(bytes(100_000))
+    except BlockingIOError:
+        return sent
+
+
+def drained(server):
+    server.setblocking(False)
+    messages = []
+    try:
+        while True:
+            messages.append(server.recv(65536))
+    except BlockingIOError:
+        return messages
+
+
+def poll(near, events):
+    watch = select.poll()
+    watch.register(near, events)
+    watch.poll()
+
+
+"""
+_PLACE = Path(__file__).with_name("table.toml")
+_HEAD = """# Surprises
+
+{count} behaviours of Linux that good engineers guess wrong. `./tcplab surprise` lists them, and
+`./tcplab surprise NAME` plays one: it asks for a guess, runs a script in the lab kernel, and prints
+output, reason and source. All were seen in Linux 7.2; *since* is the first version, if known. A
+test runs each script. Edit the table, `experiments/surprises/table.toml`, and run
+`python -m experiments.surprises` to write this page.
+
+Surprises of libraries, tools and formats without tcplab are in `findings/`: a script for each,
+which installs pinned packages, and fails if the behaviour changed."""
+_LIMIT = "5h"  # of virtual time
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """A behaviour that is guessed wrong, with the script that shows it.
+
+    `shows` is a pattern in the output of `code` (Python, after PRELUDE) or `shell`.
+    """
+
+    name: str
+    question: str
+    expect: str
+    happens: str
+    source: str
+    shows: str
+    code: str = ""
+    shell: str = ""
+    since: str = ""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Command of host h1."""
+        if self.code:
+            return ("python3", "-c", PRELUDE + self.code)
+        return ("bash", "-c", self.shell)
+
+    def is_shown_by(self, output: str) -> bool:
+        """Check an output."""
+        return re.search(self.shows, output.rstrip("\n"), re.MULTILINE) is not None
+
+
+@cache
+def surprises() -> dict[str, Surprise]:
+    """Return the table by name."""
+    rows = tomllib.loads(_PLACE.read_text())["surprise"]
+    return {row["name"]: Surprise(**row) for row in rows}
+
+
+def find(name: str) -> Surprise:
+    """Return a surprise by name. Raises UsageError."""
+    if name not in surprises():
+        raise UsageError(f"There is no surprise {name}.", "`tcplab surprise` lists them.")
+    return surprises()[name]
+
+
+def outputs(chosen: Sequence[Surprise]) -> list[str]:
+    """Run scripts one after the other in host h1 of one network, and return what they printed."""
+    topology, options, found = two_hosts(channel()), NetworkOptions(), []
+    with scratch() as folder, started(topology, 1, folder, options) as network:
+        for surprise in chosen:
+            program = network.h1.run(surprise.command, timeout=_LIMIT, check=False)
+            found.append(program.stdout + program.stderr)
+        return found
+
+
+def shown(surprise: Surprise) -> str:
+    """Return the output of a surprise. Raises TcplabError if it shows something else."""
+    (output,) = outputs([surprise])
+    if not surprise.is_shown_by(output):
+        raise TcplabError(f"{surprise.name} showed something else:\n{output}", "Report it.")
+    return output
+
+
+def page() -> str:
+    """Return the page with all surprises, in Markdown."""
+    parts = [_HEAD.format(count=len(surprises()))]
+    for each in surprises().values():
+        origin = f"*Source:* {each.source}." + (f" *Since:* {each.since}." if each.since else "")
+        text = f"**{each.question}** *Expected:* {each.expect} *Seen:* {each.happens} {origin}"
+        parts.append(f"    ./tcplab surprise {each.name}\n\n{_filled(text)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _filled(text: str) -> str:
+    return fill(text, 100, break_on_hyphens=False, break_long_words=False)
