@@ -10,7 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 unpack() { # Unpack Debian packages below root/, without installing them.
-    apt-get -qq download "$@" 2>log || { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
+    apt-get -qq download "$@" 2>log ||
+        { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
     for file in *.deb; do dpkg -x "$file" root; done
     for folder in root/usr/lib/*-linux-gnu root/lib/*-linux-gnu; do
         [ ! -d "$folder" ] || LD_LIBRARY_PATH=$work/$folder:${LD_LIBRARY_PATH:-}
@@ -23,7 +24,8 @@ need() { # Check the libraries of the tools.
         [ -z "$missing" ] || { echo "not checked: needs Debian 12:" $missing >&2; exit 3; }
     done
 }
-unpack argus-server=2:3.0.8.2-2.2 argus-client=1:3.0.8.2-6.1+b3 libwrap0 libgeoip1 libpcap0.8
+unpack argus-server=2:3.0.8.2-2.2 argus-client=1:3.0.8.2-6.1+b3 libwrap0 libgeoip1 \
+    libpcap0.8
 need argus ra
 python3 -  <<'END'
 import struct

@@ -10,7 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 unpack() { # Unpack Debian packages below root/, without installing them.
-    apt-get -qq download "$@" 2>log || { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
+    apt-get -qq download "$@" 2>log ||
+        { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
     for file in *.deb; do dpkg -x "$file" root; done
     for folder in root/usr/lib/*-linux-gnu root/lib/*-linux-gnu; do
         [ ! -d "$folder" ] || LD_LIBRARY_PATH=$work/$folder:${LD_LIBRARY_PATH:-}

@@ -8,7 +8,8 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-python3 -m pip -q install --disable-pip-version-check --no-compile --target lib aiohttp==3.14.5 tornado==6.6.1 uvicorn==0.54.0 waitress==3.0.2 2>log ||
+python3 -m pip -q install --disable-pip-version-check --no-compile --target lib \
+    aiohttp==3.14.5 tornado==6.6.1 uvicorn==0.54.0 waitress==3.0.2 2>log ||
     { echo "not checked: $(tail -1 log)" >&2; exit 3; }
 export PYTHONPATH=$work/lib PYTHONWARNINGS=ignore
 cat >server.py <<'END'

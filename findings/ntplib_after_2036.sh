@@ -9,7 +9,8 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-python3 -m pip -q install --disable-pip-version-check --no-compile --target lib ntplib==0.4.0 2>log ||
+python3 -m pip -q install --disable-pip-version-check --no-compile --target lib \
+    ntplib==0.4.0 2>log ||
     { echo "not checked: $(tail -1 log)" >&2; exit 3; }
 export PYTHONPATH=$work/lib PYTHONWARNINGS=ignore
 python3 - >seen <<'END'

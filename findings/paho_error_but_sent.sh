@@ -8,11 +8,13 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-python3 -m pip -q install --disable-pip-version-check --no-compile --target lib paho-mqtt==2.2.0 2>log ||
+python3 -m pip -q install --disable-pip-version-check --no-compile --target lib \
+    paho-mqtt==2.2.0 2>log ||
     { echo "not checked: $(tail -1 log)" >&2; exit 3; }
 export PYTHONPATH=$work/lib PYTHONWARNINGS=ignore
 unpack() { # Unpack Debian packages below root/, without installing them.
-    apt-get -qq download "$@" 2>log || { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
+    apt-get -qq download "$@" 2>log ||
+        { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
     for file in *.deb; do dpkg -x "$file" root; done
     for folder in root/usr/lib/*-linux-gnu root/lib/*-linux-gnu; do
         [ ! -d "$folder" ] || LD_LIBRARY_PATH=$work/$folder:${LD_LIBRARY_PATH:-}
@@ -25,7 +27,8 @@ need() { # Check the libraries of the tools.
         [ -z "$missing" ] || { echo "not checked: needs Debian 12:" $missing >&2; exit 3; }
     done
 }
-unpack mosquitto=2.0.11-1.2+deb12u2 libdlt2 libcjson1 libwebsockets17 libev4 libuv1 libwrap0
+unpack mosquitto=2.0.11-1.2+deb12u2 libdlt2 libcjson1 libwebsockets17 libev4 libuv1 \
+    libwrap0
 need mosquitto
 python3 - >seen <<'END'
 import socket

@@ -9,7 +9,8 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-python3 -m pip -q install --disable-pip-version-check --no-compile --target lib salabim==26.0.9 greenlet==3.2.4 2>log ||
+python3 -m pip -q install --disable-pip-version-check --no-compile --target lib \
+    salabim==26.0.9 greenlet==3.2.4 2>log ||
     { echo "not checked: $(tail -1 log)" >&2; exit 3; }
 export PYTHONPATH=$work/lib PYTHONWARNINGS=ignore
 for _ in 1 2; do

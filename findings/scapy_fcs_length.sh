@@ -9,11 +9,13 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-python3 -m pip -q install --disable-pip-version-check --no-compile --target lib scapy==2.8.0 2>log ||
+python3 -m pip -q install --disable-pip-version-check --no-compile --target lib \
+    scapy==2.8.0 2>log ||
     { echo "not checked: $(tail -1 log)" >&2; exit 3; }
 export PYTHONPATH=$work/lib PYTHONWARNINGS=ignore
 unpack() { # Unpack Debian packages below root/, without installing them.
-    apt-get -qq download "$@" 2>log || { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
+    apt-get -qq download "$@" 2>log ||
+        { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
     for file in *.deb; do dpkg -x "$file" root; done
     for folder in root/usr/lib/*-linux-gnu root/lib/*-linux-gnu; do
         [ ! -d "$folder" ] || LD_LIBRARY_PATH=$work/$folder:${LD_LIBRARY_PATH:-}

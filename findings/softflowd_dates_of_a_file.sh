@@ -11,7 +11,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 unpack() { # Unpack Debian packages below root/, without installing them.
-    apt-get -qq download "$@" 2>log || { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
+    apt-get -qq download "$@" 2>log ||
+        { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
     for file in *.deb; do dpkg -x "$file" root; done
     for folder in root/usr/lib/*-linux-gnu root/lib/*-linux-gnu; do
         [ ! -d "$folder" ] || LD_LIBRARY_PATH=$work/$folder:${LD_LIBRARY_PATH:-}
@@ -51,7 +52,10 @@ with open("long.pcap", "wb") as file:
         file.write(struct.pack("<IIII", *divmod(ticks, 10**6), len(frame), len(frame)) + frame)
 END
 mkdir exported read
-port=$(python3 -c 'import socket as s; x = s.socket(2, 2); x.bind(("127.0.0.1", 0)); print(x.getsockname()[1])')
+port=$(python3 -c 'import socket as s
+x = s.socket(2, 2)
+x.bind(("127.0.0.1", 0))
+print(x.getsockname()[1])')
 nfcapd -p "$port" -b 127.0.0.1 -l exported -t 3600 >log 2>&1 &
 collector=$!
 trap 'kill $collector 2>/dev/null || true; rm -rf "$work"' EXIT
@@ -62,7 +66,8 @@ kill $collector && wait $collector || true
 nfpcapd -r long.pcap -l read >>log 2>&1
 for folder in exported read; do
     TZ=UTC nfdump -q -R $folder -o 'fmt:%ts %td %pkt' 2>/dev/null | grep ':' | head -1 >line
-    grep -q '^ *2023-11-14 22:13:20' line && echo "$folder 2023" || echo "$folder other $(wc -l <line)"
+    grep -q '^ *2023-11-14 22:13:20' line && echo "$folder 2023" ||
+        echo "$folder other $(wc -l <line)"
 done >seen
 cat seen
 diff - seen <<'END' || { echo "changed since 2026-11-29" >&2; exit 1; }

@@ -9,7 +9,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 unpack() { # Unpack Debian packages below root/, without installing them.
-    apt-get -qq download "$@" 2>log || { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
+    apt-get -qq download "$@" 2>log ||
+        { echo "not checked: $(grep ^E: log | head -1)" >&2; exit 3; }
     for file in *.deb; do dpkg -x "$file" root; done
     for folder in root/usr/lib/*-linux-gnu root/lib/*-linux-gnu; do
         [ ! -d "$folder" ] || LD_LIBRARY_PATH=$work/$folder:${LD_LIBRARY_PATH:-}
@@ -22,7 +23,8 @@ need() { # Check the libraries of the tools.
         [ -z "$missing" ] || { echo "not checked: needs Debian 12:" $missing >&2; exit 3; }
     done
 }
-unpack tshark=4.0.17-0+deb12u3 liblua5.2-0 libsmi2ldbl libsnappy1v5 libwireshark16 libwiretap13 libwsutil14 libpcap0.8
+unpack tshark=4.0.17-0+deb12u3 liblua5.2-0 libsmi2ldbl libsnappy1v5 libwireshark16 \
+    libwiretap13 libwsutil14 libpcap0.8
 need tshark
 python3 -  <<'END'
 import struct
@@ -48,7 +50,8 @@ frames = [segment(True, 0, 0, syn), segment(False, 0, 1, syn | ack), segment(Tru
 frames += [segment(True, 1, 1, ack, b"abc"), segment(True, 7, 1, ack, b"ghi")]
 capture("gap.pcap", 1700000000, 0, [*frames, segment(False, 1, 10, ack)])
 END
-tshark -r gap.pcap -q -z follow,tcp,raw,0 2>log | grep -E '^[0-9a-f]+$' | xxd -r -p | tr '\0' . >seen
+tshark -r gap.pcap -q -z follow,tcp,raw,0 2>log |
+    grep -E '^[0-9a-f]+$' | xxd -r -p | tr '\0' . >seen
 echo >>seen
 cat seen
 diff - seen <<'END' || { echo "changed since 2026-11-29" >&2; exit 1; }

@@ -10,7 +10,7 @@ from experiments.surprises import find, shown, surprises
 @click.command("surprise")
 @click.argument("name", required=False)
 def surprise(name: str | None) -> None:
-    """List what engineers guess wrong, or play NAME: guess, run, and read the reason."""
+    """List what engineers guess wrong about Linux's network, and play one."""
     if name is None:
         for each in surprises().values():
             click.echo(f"{each.name:32} {each.question}")
