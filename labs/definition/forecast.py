@@ -182,12 +182,13 @@ class HiddenResult:
 class TestedProgram:
     """A program on a hidden network: which tests it passed, by id, and why it failed the next.
 
-    `score` is the network's part of the leaderboard.
+    `score` is the network's part of the leaderboard. A person looks at what is `not_carried`.
     """
 
     passed: tuple[str, ...]
     reason: str = ""
     score: float = 0.0
+    not_carried: bool = False
 
 
 _LAZY_WIDTHS = (0.1, 0.25, 0.5, 1.0)

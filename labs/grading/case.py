@@ -74,6 +74,7 @@ class FlagKind(StrEnum):
     SAME_CAPTURES = "same captures"
     OTHER_VARIANT = "other variant"
     SAME_TEXT = "same text"
+    NOT_CARRIED = "not carried"
 
 
 class State(StrEnum):

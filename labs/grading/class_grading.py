@@ -30,7 +30,7 @@ from labs.grading.case import AnswerMark, Case, Flag, FlagKind
 from labs.grading.marking import marker_of
 from labs.grading.tables import Person
 from labs.measuring.measures import MeasuredRun, Values
-from labs.measuring.references import HiddenResults, HiddenRuns, References
+from labs.measuring.references import HiddenResults, HiddenRuns, References, TestedPrograms
 
 _SEEDS = 8
 """Seeds whose spread makes tolerances and bands."""
@@ -142,6 +142,18 @@ def outside_bands(bands: Mapping[str, tuple[float, float]], key: Key) -> Iterato
             yield Flag(FlagKind.BAND, text)
 
 
+def not_carried_flags(tested: TestedPrograms, repeated: RunValues) -> Iterator[Flag]:
+    """Flag programs whose receiver wrote what the packets cannot have brought."""
+    for question, results in tested.items():
+        for number, result in enumerate(results, 1):
+            if result.not_carried:
+                text = f"{question}, network {number}: {result.reason}."
+                yield Flag(FlagKind.NOT_CARRIED, text)
+    for name, seeds in repeated.items():
+        for sentence in MeasuredRun(tuple(seeds)).not_carried:
+            yield Flag(FlagKind.NOT_CARRIED, f"Run {name}: {sentence}.")
+
+
 @dataclass(frozen=True)
 class Marked:
     """The marks of a hand-in, the key that they come from, and flags.
@@ -192,7 +204,7 @@ def mark(
         runs={name: MeasuredRun(tuple(seeds)) for name, seeds in case.runs.items() if seeds},
     )
     marks = marker.marks(case.inspected.answers)
-    flags += outside_bands(bands, key)
+    flags += [*outside_bands(bands, key), *not_carried_flags(case.tested, case.repeated)]
     return Marked(key, bands, flags, marks, marker.right_among(marks))
 
 

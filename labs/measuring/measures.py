@@ -22,6 +22,7 @@ from analysis.measures.results import measure
 from analysis.records.json_reader import Problems
 from analysis.records.output import SocketSample
 from analysis.records.run_directory import RunRecord, Trial, read_run
+from labs.measuring.carried import carried_values, not_carried
 from topologies import untrusted
 from topologies.errors import TcplabError
 
@@ -51,6 +52,16 @@ class MeasuredRun:
         _require_known(key)
         self._require_condition(condition)
         return median(values[condition][key] for values in self.seeds)
+
+    @property
+    def not_carried(self) -> list[str]:
+        """Sentences about flows of programs whose bytes did not all pass the network."""
+        return [
+            sentence
+            for values in self.seeds
+            for of_condition in values.values()
+            for sentence in not_carried(of_condition)
+        ]
 
     def rates(self, condition: str) -> list[float]:
         """Return the rate of each flow at its receiver in kbit/s, the median of several seeds."""
@@ -131,7 +142,7 @@ def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float
     values = measure(run, trial, problems, draw=False).by_name
     try:
         readings = TrialReadings(run, trial)
-        values |= _rows(readings) | _witnesses(run, trial, readings)
+        values |= _rows(readings) | _witnesses(run, trial, readings) | carried_values(readings)
         values |= frame_values(trial.folder, run.captures) | line_values(run, trial)
     except (ValueError, RecursionError, OSError) as error:
         problems.add(f"{trial.name}: the samples of the sockets are broken ({error}).")

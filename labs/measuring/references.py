@@ -244,7 +244,12 @@ class HiddenRuns:
 def tested_program(
     lab: LabSpec, question: Question, run: MeasuredRun, variables: Mapping[str, float]
 ) -> TestedProgram:
-    """Return the stages that a program passed in a run, and its part of the leaderboard."""
+    """Return the stages that a program passed in a run, and its part of the leaderboard.
+
+    What did not pass the network passes none.
+    """
+    if run.not_carried:
+        return TestedProgram((), run.not_carried[0], not_carried=True)
     passed: list[str] = []
     reason = ""
     for test in question.tests:

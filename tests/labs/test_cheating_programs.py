@@ -197,5 +197,12 @@ def test_no_cheat_gains_a_test(
     assert result.score < 1.01 * honest.score
 
 
+def test_a_file_without_packets_gains_no_test(lab: LabSpec, tmp_path: Path) -> None:
+    """Threads that give bytes as their time slices, which any user may read (sched_getattr(2))."""
+    own = OwnParts(program=Path(__file__).parent / "transports" / "covert")
+    [(_, result)] = carry_programs(lab, own, tmp_path, 1)["transport"]
+    assert (result.passed, result.score) == ((), 0.0), result
+
+
 USELESS = {"mapped", "copied", "known", "by TCP"}
 """Those that never come to stop-and-wait."""
