@@ -46,10 +46,14 @@ _CLIENTS = 1 << 16
 """Users of clients begin here; the user of a server is its port."""
 
 
-def _programs(flow: Flow, job: JobContext) -> tuple[Stranger, Stranger]:
+def _programs(flow: Flow, spec: ExperimentSpec, job: JobContext) -> tuple[Stranger, Stranger]:
     """Return the users of a flow's server and client, which meet only over the network."""
-    place = job.work / "programs" / flow.name
-    return Stranger(flow.port, place / "server"), Stranger(_CLIENTS + flow.port, place / "client")
+    place, amount = job.work / "programs" / flow.name, _bytes_to_send(flow, spec)
+    users = {"server": flow.port, "client": _CLIENTS + flow.port}
+    server, client = (
+        Stranger(user, place / name, flow.protocol, amount) for name, user in users.items()
+    )
+    return server, client
 
 
 def _bytes_to_send(flow: Flow, spec: ExperimentSpec) -> int:
@@ -61,11 +65,13 @@ def _bytes_to_send(flow: Flow, spec: ExperimentSpec) -> int:
     return int(max(rate.base for rate in rates) / 8 * flow.duration.seconds)
 
 
-def server_command(flow: Flow, live: LiveNetwork, job: JobContext) -> list[str]:
+def server_command(
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, job: JobContext
+) -> list[str]:
     """Write the server, and return its command."""
     assert flow.program
-    server, _client = _programs(flow, job)
-    server.settle(live, flow.receiver, flow.protocol)
+    server, _client = _programs(flow, spec, job)
+    server.settle(live, flow.receiver)
     source = server.give("server.py", flow.program.server.encode())
     return server.command([*_PYTHON, source, str(flow.port), server.take("received")])
 
@@ -75,18 +81,18 @@ def client_command(
 ) -> list[str]:
     """Write the client and what it sends, which no receiver can compute; return its command."""
     assert flow.program
-    _server, client = _programs(flow, job)
-    client.settle(live, flow.sender, flow.protocol)
+    _server, client = _programs(flow, spec, job)
+    client.settle(live, flow.sender)
     source = client.give("client.py", flow.program.client.encode())
-    sent = client.give("sent", os.urandom(_bytes_to_send(flow, spec)))
+    sent = client.give("sent", os.urandom(client.amount))
     address = address_of(spec.topology, flow.receiver)
     client.file("begun").touch()
     return client.command([*_PYTHON, source, address, str(flow.port), sent])
 
 
-def compare(flow: Flow, folder: Path, job: JobContext) -> str:
+def compare(flow: Flow, spec: ExperimentSpec, folder: Path, job: JobContext) -> str:
     """Write iperf's last line for what a program's server received; a sentence if that is wrong."""
-    server, client = _programs(flow, job)
+    server, client = _programs(flow, spec, job)
     sent, received = client.file("sent").read_bytes(), server.file("received")
     if flow.amount:
         waited_for(lambda: received.stat().st_size >= len(sent), READY, 0.1)
@@ -309,7 +315,7 @@ def _start_server(
 ) -> Popen[bytes]:
     output = folder / f"{flow.name}.server.txt"
     if flow.program:
-        return live.start(flow.receiver, server_command(flow, live, job), output, {})
+        return live.start(flow.receiver, server_command(flow, spec, live, job), output, {})
     batched = ["-l", f"{receive_kib(len(spec.flows))}K"] if job.preload else []
     if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
         return live.start(
@@ -328,7 +334,7 @@ def _wrong_bytes(spec: ExperimentSpec, folder: Path, job: JobContext) -> list[st
     flows = [flow for flow in spec.flows if flow.program]
     if not flows:
         return []
-    return [sentence for flow in flows if (sentence := compare(flow, folder, job))]
+    return [sentence for flow in flows if (sentence := compare(flow, spec, folder, job))]
 
 
 def receive_kib(flows: int) -> int:

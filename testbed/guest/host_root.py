@@ -5,10 +5,10 @@ without access times, which would be this computer's. Folders that programs may 
 overlays: what they write is the guest's alone. /etc is one, with hosts, names and resolver of the
 network.
 
-Strangers' programs reach other hosts by datagrams only. Each has a root and a user. The root is the
-image with a folder of files: without the job, its results, processes and devices. The user has no
-capabilities, so links and captures stay as they are. Kernels before 6.1 have no overlays; there,
-programs are as trusted as the job.
+Strangers' programs reach other hosts by packets only. Each has a root, a user and limits. The root
+is the image, read-only, with a folder of files: without the job, its results, processes and
+devices. The user has no capabilities, so links and captures stay as they are. Kernels before 6.1
+have no overlays; there, programs are as trusted as the job.
 """
 
 import ctypes
@@ -21,7 +21,6 @@ from pathlib import Path
 
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
-from testbed.guest.programs import run
 from topologies.addresses import ipv6_of
 
 ROOTS = Path("/run/hosts")
@@ -187,36 +186,54 @@ def _mount(source: str, target: Path, kind: str, flags: int, data: str = "") -> 
 
 _FILES = "programs"
 _NULL = os.makedev(1, 3)
+_NOEXEC = 8
 _WRITE_ONLY = 0o222
 """What cannot be read cannot be mapped either: the file's time is that of its last write(2)."""
+_LAUNCHER = Path("/lab/init")
+"""It shuts a stranger's program in (testbed/lab/kernel/strangers.c). There is none natively."""
+_MEMORY, _SPARE = 256 << 20, 16 << 20
+"""Bytes of a program's address space and files, on top of those of what it sends."""
+PROCESSOR_SECONDS = 30
+"""Of this computer, after which a program ends: a hundred times what one of the labs takes."""
 
 
 @dataclass(frozen=True)
 class Stranger:
-    """A user with a root below `place`."""
+    """A user with a root below `place`, who sends or receives so many bytes by a protocol."""
 
     user: int
     place: Path
+    protocol: str
+    amount: int
 
     @property
     def is_confined(self) -> bool:
         return "overlay" in Path("/proc/filesystems").read_text()
 
-    def settle(self, live: LiveNetwork, host: str, protocol: str) -> None:
-        """Make the root, once. With "udp" the host refuses TCP to the user. Raises CommandError."""
+    def settle(self, live: LiveNetwork, host: str) -> None:
+        """Make the root, once. With "udp" the host refuses TCP to the user. Raises OSError.
+
+        The image cannot be written to, and files that can are no programs. Their room is the
+        user's, so that no other notices when it is full.
+        """
         if self.place.exists():
             return
-        for name in ("upper", "work", "root"):
-            (self.place / name).mkdir(parents=True)
+        self.place.mkdir(parents=True)
         if self.is_confined:
-            layers = f"lowerdir=/,upperdir={self.place}/upper,workdir={self.place}/work"
-            run(["mount", "-t", "overlay", "-o", layers, "overlay", str(self.place / "root")])
-            os.mknod(self.place / "root/dev/null", 0o20666, _NULL)
-            (self.place / "root/dev/null").chmod(0o666)
-            if protocol == "udp":
+            room = 2 * self.amount + _SPARE
+            _mount("tmpfs", self.place, "tmpfs", _NOSUID | _NOEXEC, f"mode=0755,size={room}")
+        for name in ("root", f"above/{_FILES}", "above/dev", _FILES, "tmp"):
+            (self.place / name).mkdir(parents=True)
+        (self.place / "tmp").chmod(0o1777)
+        if self.is_confined:
+            os.mknod(self.place / "above/dev/null", 0o20666, _NULL)
+            (self.place / "above/dev/null").chmod(0o666)
+            _mount("overlay", self.place / "root", "overlay", 0, f"lowerdir={self.place}/above:/")
+            for name in (_FILES, "tmp"):
+                _mount(str(self.place / name), self.place / "root" / name, "", _BIND)
+            if self.protocol == "udp":
                 whom = f"uidrange {self.user}-{self.user} ipproto tcp"
                 live.batch(host, ["ip"], [f"rule add {whom} prohibit"])
-        (self.place / "root" / _FILES).mkdir()
 
     def give(self, name: str, content: bytes) -> str:
         """Write a file that the program can read, and return its path for the program."""
@@ -232,7 +249,7 @@ class Stranger:
 
     def file(self, name: str) -> Path:
         """Return the path of a file for the job."""
-        return self.place / "root" / _FILES / name
+        return self.place / _FILES / name
 
     def _path(self, name: str) -> str:
         return f"/{_FILES}/{name}" if self.is_confined else str(self.file(name))
@@ -241,7 +258,12 @@ class Stranger:
         """Return the command that runs `words` as this user, in namespaces without others."""
         if not self.is_confined:
             return words
-        alone = ["unshare", "--ipc", "--uts", f"--root={self.place}/root", "--wd=/tmp"]
+        root = str(self.place / "root")
+        if _LAUNCHER.exists():
+            most = (_MEMORY + 4 * self.amount, self.amount + _SPARE, PROCESSOR_SECONDS)
+            who = (root, str(self.user), self.protocol)
+            return [str(_LAUNCHER), "stranger", *who, *map(str, most), *words]
+        alone = ["unshare", "--ipc", "--uts", f"--root={root}", "--wd=/tmp"]
         user = [f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups", "--no-new-privs"]
         return [*alone, "setpriv", *user, *words]
 

@@ -33,11 +33,11 @@ from topologies.errors import TcplabError
 from topologies.notation import toml_file
 
 PROGRAMS = {
-    "init": ("init.c",),
-    "confine": ("confine.c", "confine_filter.c", "supervisor.c", "places.c"),
+    "init": ("init.c", "strangers.c", "filter.c"),
+    "confine": ("confine.c", "confine_filter.c", "filter.c", "supervisor.c", "places.c"),
 }
 """Each program and its sources."""
-_HEADERS = ("confine.h",)
+_HEADERS = ("confine.h", "filter.h", "init.h")
 _FLAGS = ("-O2", "-Wall", "-Wextra", "-static", "-s", "-Wl,--build-id=none")
 
 

@@ -99,28 +99,34 @@ for place in Path("/proc").glob("[0-9]*/comm"):
             pass
 """
 FASTER = """
-import subprocess
+import contextlib, subprocess
 def tc(words):
     enter = ["nsenter", "--net=/proc/1/ns/net", "tc"]
     return subprocess.run([*enter, *words.split()], capture_output=True, text=True).stdout
-for line in tc("qdisc show").splitlines():
-    tc(f"qdisc del dev {line.split()[4]} root")
-subprocess.run("tc qdisc replace dev h1-eth0 root pfifo limit 1000; sysctl -w net.core.rmem_max=9",
-               shell=True, capture_output=True)
+with contextlib.suppress(OSError):
+    for line in tc("qdisc show").splitlines():
+        tc(f"qdisc del dev {line.split()[4]} root")
+with contextlib.suppress(OSError):
+    subprocess.run("tc qdisc replace dev h1-eth0 root pfifo limit 9; sysctl -w net.core.rmem_max=9",
+                   shell=True, capture_output=True)
 """
 MEETING = """
-import ctypes, os, socket
+import contextlib, ctypes, os, socket
 from pathlib import Path
 libc = ctypes.CDLL(None)
+def reached(name):
+    with contextlib.suppress(PermissionError):
+        return socket.socket(socket.AF_UNIX).connect_ex(name) == 0
 """
 WAITS = (
     MEETING
     + """
 libc.shmget(4711, 4096, 0o1666)
 libc.syscall(240, b"meet", os.O_RDWR | os.O_CREAT, 0o666, None)
-met = socket.socket(socket.AF_UNIX)
-met.bind("\\0meet")
-met.listen()
+with contextlib.suppress(PermissionError):
+    met = socket.socket(socket.AF_UNIX)
+    met.bind("\\0meet")
+    met.listen()
 Path("/tmp/meet").touch()
 """
 )
@@ -132,7 +138,7 @@ def met():
     yield "file", Path("/tmp/meet").exists()
     yield "memory", libc.shmget(4711, 4096, 0) >= 0
     yield "queue", libc.syscall(240, b"meet", os.O_RDWR, 0, None) >= 0
-    yield "socket", socket.socket(socket.AF_UNIX).connect_ex("\\0meet") == 0
+    yield "socket", reached("\\0meet")
     yield "job", Path("/lab/job.pyz").exists()
     yield "processes", any(Path("/proc").glob("[0-9]*/cmdline"))
     yield "switch", any(Path("/sys").glob("class/net/s1*"))

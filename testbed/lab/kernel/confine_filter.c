@@ -3,11 +3,10 @@
  */
 #define _GNU_SOURCE
 #include "confine.h"
+#include "filter.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/close_range.h>
-#include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -36,19 +35,9 @@
  * not reached, and those with which C libraries start. Any other ends the guest by SIGSYS. What the guest's own
  * programs call is trapped in the stub's own filter in just the same way, and there the lab kernel has a handler.
  *
- * Each value must be from `low` to `high` under `mask`; mask 0 ends the list. The lower 32 bits are looked at: Linux
- * takes no more of any argument that is checked here. A call that is `answered` names a file or a process, or a
- * descriptor whose file may be ours: where there is a supervisor, it acts in the call's place (supervisor.c).
+ * A call that is `answered` names a file or a process, or a descriptor whose file may be ours: where there is a
+ * supervisor, it acts in the call's place (supervisor.c).
  */
-struct value { unsigned char argument; unsigned int mask, low, high; };
-struct call { unsigned short number, answered; struct value values[4]; };
-#define IS(argument, value) { argument, ~0u, value, value }
-#define FROM(argument, low, high) { argument, ~0u, low, high }
-#define ONLY(argument, bits) { argument, ~(unsigned int)(bits), 0, 0 } /* no other bit is set */
-#define BITS(argument, mask, value) { argument, mask, value, value }
-#define ANY(name) { SYS_##name, 0, { { 0, 0, 0, 0 } } }
-#define CALL(name, ...) { SYS_##name, 0, { __VA_ARGS__ } }
-#define ASKED(name, ...) { SYS_##name, 1, { __VA_ARGS__ } }
 #define HERE(argument) IS(argument, (unsigned int)AT_FDCWD)
 #define A_PROCESS(argument) FROM(argument, 2, 0x7fffffff) /* one, and never the sandbox's first */
 
@@ -154,59 +143,6 @@ static const struct call refused[] = {
 	CALL(fchmod, BITS(1, 07000, 0)), ANY(clone3),
 };
 
-enum { MOST_VALUES = LENGTH(calls[0].values), OF_A_VALUE = 4, OF_A_CALL = 3 + MOST_VALUES * OF_A_VALUE };
-static struct sock_filter filter[8 + OF_A_CALL * (LENGTH(calls) + LENGTH(of_seccomp) + LENGTH(of_ptrace)
-	+ LENGTH(skipped) + LENGTH(skipped_of_ptrace) + LENGTH(refused))];
-static unsigned short filled;
-
-static void say(unsigned short code, unsigned int value, unsigned char when_true, unsigned char when_false)
-{
-	filter[filled++] = (struct sock_filter){ code, when_true, when_false, value };
-}
-
-static void load(size_t offset)
-{
-	say(BPF_LD | BPF_W | BPF_ABS, offset, 0, 0);
-}
-
-static size_t values_of(const struct call *call)
-{
-	size_t count = 0;
-
-	while (count < MOST_VALUES && call->values[count].mask)
-		count++;
-	return count;
-}
-
-/* Goes on behind this value if it is as it must be, and over the `left` values after it and the action if not. */
-static void check_value(const struct value *value, size_t left)
-{
-	size_t over = OF_A_VALUE * left + 1;
-
-	load(offsetof(struct seccomp_data, args) + 8 * value->argument);
-	say(BPF_ALU | BPF_AND | BPF_K, value->mask, 0, 0);
-	say(BPF_JMP | BPF_JGE | BPF_K, value->low, 0, over + 1);
-	say(BPF_JMP | BPF_JGT | BPF_K, value->high, over, 0);
-}
-
-static void answer(const struct call *call, unsigned int action)
-{
-	size_t count = values_of(call);
-
-	say(BPF_JMP | BPF_JEQ | BPF_K, call->number, 0, OF_A_VALUE * count + 1 + !!count);
-	for (size_t i = 0; i < count; i++)
-		check_value(&call->values[i], count - i - 1);
-	say(BPF_RET | BPF_K, action, 0, 0);
-	if (count)
-		load(offsetof(struct seccomp_data, nr));
-}
-
-static void answer_all(const struct call *list, size_t length, unsigned int action)
-{
-	for (size_t i = 0; i < length; i++)
-		answer(&list[i], action);
-}
-
 static void allow_all(const struct call *list, size_t length, int mediated)
 {
 	for (size_t i = 0; i < length; i++)
@@ -215,10 +151,7 @@ static void allow_all(const struct call *list, size_t length, int mediated)
 
 static void fill(int traces, int mediated)
 {
-	load(offsetof(struct seccomp_data, arch));
-	say(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
-	say(BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
-	load(offsetof(struct seccomp_data, nr));
+	begin(SECCOMP_RET_TRAP);
 	allow_all(calls, LENGTH(calls), mediated);
 	answer_all(skipped, LENGTH(skipped), SECCOMP_RET_ERRNO | 0);
 	if (traces) {
@@ -229,18 +162,16 @@ static void fill(int traces, int mediated)
 	}
 	for (size_t i = 0; i < LENGTH(refused); i++)
 		answer(&refused[i], SECCOMP_RET_ERRNO | (refused[i].number == SYS_clone3 ? ENOSYS : EPERM));
-	say(BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
+	otherwise(SECCOMP_RET_TRAP);
 }
 
 int enter_filter(int traces, int mediated)
 {
-	struct sock_fprog program = { 0, filter };
 	int flags = mediated ? SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV : 0;
 	int listener;
 
 	fill(traces, mediated);
-	program.len = filled;
-	listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	listener = enter(flags);
 	check(listener < 0, mediated ? "enter the seccomp filter with notifications" : "enter the seccomp filter");
 	return listener;
 }

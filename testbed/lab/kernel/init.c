@@ -7,9 +7,12 @@
  *
  *	init NAMESPACE HOSTNAME ROOT FOLDER USER GROUP PROGRAM ARGUMENT...
  *
+ * and programs of strangers: strangers.c.
+ *
  * Linked statically: it runs where there is no C library.
  */
 #define _GNU_SOURCE
+#include "init.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -106,7 +109,7 @@ static void start_job(void)
 
 enum { NAMESPACE = 1, NAME, ROOT, FOLDER, USER, GROUP, PROGRAM };
 
-static void require(int failed, const char *what)
+void require(int failed, const char *what)
 {
 	if (!failed)
 		return;
@@ -130,6 +133,8 @@ int main(int count, char **words)
 {
 	pid_t job;
 
+	if (getpid() != 1 && count > 1 && !strcmp(words[1], "stranger"))
+		start_stranger(count, words);
 	if (getpid() != 1 && count > PROGRAM)
 		enter_host(words);
 
