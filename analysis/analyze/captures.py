@@ -1,12 +1,14 @@
 """One call of analyze: read, print and write each capture."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -18,8 +20,19 @@ from analysis.analyze.facts import Segments, unread
 from analysis.analyze.listed import JUDGED, ListedCapture, of_engine, of_reading, segments_again
 from analysis.analyze.options import AnalyzeOptions, check, only
 from analysis.analyze.reported import fault_sentence
-from analysis.flows.reader import FileFacts, Reading, columns, exchanges, read, write_without_copies
+from analysis.flows.reader import (
+    FileFacts,
+    Reading,
+    RowLimit,
+    columns,
+    exchanges,
+    read,
+    write_without_copies,
+)
 from topologies.errors import TcplabError, UsageError
+
+if TYPE_CHECKING:
+    from analysis.table import ColumnTable
 
 
 def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
@@ -94,8 +107,20 @@ def _chosen(path: Path, options: AnalyzeOptions) -> tuple[Reading, int]:
 
 
 def _read(path: Path, options: AnalyzeOptions) -> Reading:
+    limit = _row_limit(path, options) if options.draws_only else None
     with _telling(path):
-        return read(path, packets=options.packets, **_asked_of_engine(options))
+        return read(path, packets=options.packets, limit=limit, **_asked_of_engine(options))
+
+
+def _row_limit(path: Path, options: AnalyzeOptions) -> RowLimit:
+    """Let rows be of the connections that graphs show; limits.csv has all connections."""
+    from analysis.graphs.capture import MOST_CONNECTIONS, drawn
+
+    def choose(connections: ColumnTable) -> Sequence[int]:
+        return drawn(options.choice.fitting(connections, str(path)), MOST_CONNECTIONS)
+
+    most = 0 if options.choice else MOST_CONNECTIONS
+    return RowLimit(JUDGED, sys.maxsize if "limits" in options.write else most, choose)
 
 
 def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:

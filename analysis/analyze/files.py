@@ -154,8 +154,9 @@ USUAL = "html,csv"
 PICTURES = frozenset({"png", "svg"})
 """What Matplotlib draws."""
 GRAPHS = PICTURES | {"html"}
-OF_PACKETS = GRAPHS | {"packets", "limits", "events"}
+OF_ALL_PACKETS = frozenset({"packets", "events"})
 """What needs a row per packet, and so memory that grows with the file."""
+OF_PACKETS = GRAPHS | OF_ALL_PACKETS | {"limits"}
 _OF_FRAMES = {"parquet", "packets"}
 """What Polars writes."""
 _COMMAND = "analyze FILE"
@@ -202,12 +203,12 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
 
 def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
     """Return which graphs leave connections out, and how to get the others."""
-    from analysis.graphs import webpage
-    from analysis.graphs.capture import HOW_CHOSEN
+    from analysis.graphs.capture import HOW_CHOSEN, MOST_CONNECTIONS
+    from analysis.graphs.webpage import MOST_PICTURED
 
     drawn = (
-        ("The page shows", {"html"}, webpage.MOST_CONNECTIONS),
-        ("Pictures show", PICTURES, webpage.MOST_PICTURED),
+        ("The page shows", {"html"}, MOST_CONNECTIONS),
+        ("Pictures show", PICTURES, MOST_PICTURED),
     )
     return [
         f"{what} {most} of {connections:,} connections: {HOW_CHOSEN}. --connection N gives others."

@@ -110,7 +110,7 @@ def of_reading(reading: Reading) -> ListedCapture:
 
     @cache
     def read() -> Segments:
-        if packets is None or len(packets) > JUDGED:
+        if packets is None or reading.thinned or len(packets) > JUDGED:
             return unread
         return segments_of(packets[name].to_list() for name in COLUMNS)
 

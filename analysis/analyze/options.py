@@ -91,13 +91,18 @@ class ConnectionChoice:
         return bool(self.numbers or self.hosts or self.ports or self.where)
 
     def of(self, reading: Reading) -> Reading:
-        """Return the reading with the connections that fit.
+        """Return the reading with the connections that fit; raises as `fitting`."""
+        fitting = self.fitting(reading.connection_table, reading.file.path)
+        return only(reading, fitting["connection"].to_list())
 
-        Raises UsageError for a number that it has not, and for a host or condition that is none;
-        TcplabError if no connection fits.
+    def fitting(self, connections: ColumnTable, path: str) -> ColumnTable:
+        """Return the connections that fit.
+
+        Raises UsageError for a number that the capture has not, and for a host or condition that
+        is none; TcplabError if no connection fits.
         """
-        chosen = only(reading, self.numbers) if self.numbers else reading
-        fitting, number = chosen.connection_table, len(reading.connection_table)
+        number = len(connections)
+        fitting = _numbered(connections, self.numbers, path) if self.numbers else connections
         if self.hosts:
             fitting = _with_end(fitting, "host", _addresses(fitting, self.hosts))
         if self.ports:
@@ -106,22 +111,25 @@ class ConnectionChoice:
             fitting = fitting.rows(fulfilling(fitting, self.where))
         if number and not len(fitting):
             raise TcplabError(
-                f"No connection of {reading.file.path} fits.",
+                f"No connection of {path} fits.",
                 f"It has {fmt.counted(number, 'connection')};"
                 " without --host, --port and --where all are shown.",
             )
-        return only(reading, fitting["connection"].to_list())
+        return fitting
 
 
-def only(reading: Reading, numbers: Sequence[int]) -> Reading:
-    """The reading with these connections alone. Raises UsageError for one that it has not."""
-    connections = reading.connection_table
+def _numbered(connections: ColumnTable, numbers: Sequence[int], path: str) -> ColumnTable:
     missing = sorted(set(numbers) - set(connections["connection"].to_list()))
     if missing:
         height = len(connections)
         has = f"It has {height:,}, numbered from 1." if height else "No TCP connection is in it."
         words = fmt.listed([str(number) for number in missing])
-        raise UsageError(f"{reading.file.path} has no connection {words}.", has)
+        raise UsageError(f"{path} has no connection {words}.", has)
+    return connections.rows(_has("connection", connections, numbers))
+
+
+def only(reading: Reading, numbers: Sequence[int]) -> Reading:
+    """The reading with these connections alone."""
     names = ("connection_table", "packet_table", "limit_table")
     tables = {name: getattr(reading, name) for name in names}
     chosen: dict[str, Any] = {
@@ -255,8 +263,13 @@ class AnalyzeOptions:
         return dict(map(tunnel, self.decode_as))
 
     @property
+    def draws_only(self) -> bool:
+        """True if rows of packets are for graphs and limits only, which need not have all."""
+        return not (self.match or self.events or files.OF_ALL_PACKETS & set(self.write))
+
+    @property
     def packets(self) -> bool:
-        """True if a row per packet is needed; without, memory does not grow with the file."""
+        """True if rows of packets are needed."""
         return self.match or self.events or bool(files.OF_PACKETS & set(self.write))
 
 

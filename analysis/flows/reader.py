@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -138,6 +138,31 @@ class FileFacts:
     fault_offset: int | None
 
 
+class ThinnedRows(NamedTuple):
+    """Extent to which rows of packets are thinned: of `segments` some have none.
+
+    Of `every` neighbours of a direction and kind only the first and last, those with the least and
+    greatest values and the ends of a long pause have rows, of `every_event` others, such as
+    retransmissions, the first of each kind.
+    """
+
+    segments: int
+    every: int
+    every_event: int
+
+
+class RowLimit(NamedTuple):
+    """The most `rows` of packets for pictures; `choose` gives the connections that are drawn.
+
+    If rows are left out, connections that are not drawn have none, and if there are more than
+    `connections` the file is read twice to find them.
+    """
+
+    rows: int
+    connections: int
+    choose: Callable[[ColumnTable], Sequence[int]]
+
+
 @dataclass(frozen=True)
 class Reading:
     """One capture with the facts of its file: a row a connection and, if asked for, a TCP segment.
@@ -156,6 +181,8 @@ class Reading:
     """Errors of ICMP that quote TCP or UDP, with the connection; the first 65,536."""
     copies: tuple[int, ...] = ()
     """With packets, the numbers of those that a mirror port or second interface doubled."""
+    thinned: ThinnedRows | None = None
+    """Set if rows of packets are left out: they are for pictures."""
 
     @cached_property
     def connections(self) -> polars.DataFrame:
@@ -193,8 +220,11 @@ def read(
     compatible: bool = False,
     period: CapturePeriod | None = None,
     decode_as: Mapping[int, str] | None = None,
+    limit: RowLimit | None = None,
 ) -> Reading:
     """Read the connections (and `packets` and limits) in the capture at `path`, or in a period.
+
+    With a `limit` only so many packets have rows.
 
     The format is pcap or pcapng, plain, gzip, zstd, bzip2, xz or lz4; a pipe is read too.
 
@@ -203,7 +233,7 @@ def read(
     `decode_as` names tunnels (TUNNELS) on further ports of UDP.
     Raises TcplabError if the file cannot be read.
     """
-    results, facts = columns(path, packets, partial, compatible, period, decode_as)
+    results, facts = columns(path, packets, partial, compatible, period, decode_as, limit)
     # NumPy takes longer to load than a million packets to read.
     from analysis.flows.tables import connections_table, limits_table, packets_table
 
@@ -211,8 +241,11 @@ def read(
     limits = limits_table(results["limits"]) if packets else None
     connections = connections_table(results["connections"])
     udp = tuple(rows(results["udp"]))
-    copies = tuple(results["copies"]) if packets else ()
-    return Reading(connections, table, facts, udp, limits, icmp_errors(results), copies)
+    copies, thinned = (
+        tuple(results["copies"]),
+        results["thinned"] and ThinnedRows(*results["thinned"]),
+    )
+    return Reading(connections, table, facts, udp, limits, icmp_errors(results), copies, thinned)
 
 
 def columns(
@@ -222,12 +255,18 @@ def columns(
     compatible: bool = False,
     period: CapturePeriod | None = None,
     decode_as: Mapping[int, str] | None = None,
+    limit: RowLimit | None = None,
 ) -> tuple[dict[str, Any], FileFacts]:
     """As `read`, with the columns as the engine hands them over (analysis.flows.columns.Handed)."""
     path = Path(path)
     with _reading(path) as file:
-        tunnels = [*(decode_as or {}).items()]
-        results = load_engine().analyse(str(file), packets, compatible, period, tunnels)
+        call = str(file), packets, compatible, period, [*(decode_as or {}).items()]
+        results = load_engine().analyse(*call, limit and (limit.rows, limit.connections, None))
+        if limit and results["is_without_rows"]:
+            from analysis.flows.tables import connections_table
+
+            drawn = limit.choose(connections_table(results["connections"]))
+            results = load_engine().analyse(*call, (limit.rows, len(drawn), drawn))
     facts = file_facts(path, results)
     if facts.fault and not partial:
         raise TcplabError(

@@ -39,7 +39,17 @@ _PACKET_TYPES: dict[str, DTypeLike] = {
     "in_flight": np.uint64,
     "peer_in_flight": np.uint64,
     "rtt": np.int64,
+    "carried": np.uint64,
+    "carriers": np.uint64,
+    "left_out": np.uint64,
+    "regular": np.bool_,
 }
+OF_THINNED = ("carried", "carriers", "left_out", "regular")
+"""Further columns if rows are left out.
+
+Bytes of the direction so far and segments that have any, with the row's; rows that are left out
+behind it; and whether it is one of those whose values are a sample of all.
+"""
 
 
 def connections_table(columns: Mapping[str, Handed]) -> ColumnTable:
@@ -64,12 +74,16 @@ def limits_table(columns: Mapping[str, Handed]) -> ColumnTable:
 def packets_table(pieces: Sequence[MutableMapping[str, Handed]]) -> ColumnTable:
     """The packets out of their pieces, which are emptied so that no column is kept twice."""
     heights = [_length(piece["number"]) for piece in pieces]
+    names = [column.name for column in PACKETS]
+    if pieces:  # those for pictures lack some columns, and may have further ones
+        has = {"sacks", *pieces[0]}
+        names = [name for name in (*names, *OF_THINNED) if name in has]
     return ColumnTable(
         {
-            column.name: _sacks(pieces, heights)
-            if column.name == "sacks"
-            else _packets_column(column.name, pieces, heights)
-            for column in PACKETS
+            name: _sacks(pieces, heights)
+            if name == "sacks"
+            else _packets_column(name, pieces, heights)
+            for name in names
         }
     )
 

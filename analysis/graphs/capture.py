@@ -13,16 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.flows.columns import KIND
-from analysis.flows.reader import Reading
-from analysis.table import ColumnTable, RowGroups, Truths, Whole
+from analysis.flows.reader import Reading, ThinnedRows
+from analysis.table import ColumnTable, Truths, Whole
 
 Numbers = NDArray[np.int64] | NDArray[np.floating[Any]]
-FIN, SYN, RST, ACK = 1, 2, 4, 16
+FIN, SYN, RST = 1, 2, 4
 """Bits of the column `flags` (RFC 9293)."""
+MOST_CONNECTIONS = 64
+"""Connections of a capture that the page shows."""
 HOW_CHOSEN = "those with most payload, and those with most retransmissions, resets and zero windows"
-"""What connections are shown if not all are; `chosen` has the rule."""
-_TROUBLE = [KIND[name] for name in KIND if name not in ("none", "new", "keepalive", "copy")]
+"""What connections are shown if not all are; `drawn` has the rule."""
+SIGNS_OF_TROUBLE = (
+    *("retransmissions", "syns_again", "fins_again", "probes", "late"),
+    *("resets_sent", "zero_win_adv"),
+)
 _FACTS = ("host_a", "host_b", "port_a", "port_b", "vantage")
 
 
@@ -34,25 +38,34 @@ class Capture:
     packet_table: ColumnTable
     connection_table: ColumnTable
     limit_table: ColumnTable | None = None
+    thinned: ThinnedRows | None = None
 
     @classmethod
     def of(cls, label: str, reading: Reading) -> Capture:
         assert reading.packet_table is not None
         tables = reading.packet_table, reading.connection_table, reading.limit_table
-        return cls(label, *tables)
+        return cls(label, *tables, reading.thinned)
 
     @property
     def start(self) -> int:
         """ns since 1970 of the first segment; 0 without any."""
         times = self.packet_table["time"].values
+        if self.thinned:  # perhaps of some connections only
+            times = np.append(times, self.connection_table["first_packet"].values)
         return int(times.min()) if len(times) else 0
+
+    @property
+    def segments(self) -> int:
+        """Segments that are drawn, with those that have no row."""
+        return self.thinned.segments if self.thinned else len(self.packet_table)
 
 
 @dataclass(frozen=True)
 class SentSegments:
     """Segments that take sequence numbers or are retransmitted.
 
-    `low` to `high` in bytes from the SYN, `time` in ns.
+    `low` to `high` in bytes from the SYN, `time` in ns. `carried` are the bytes and `count` the
+    segments so far, `left_out` the neighbours behind a segment that have no row.
     """
 
     time: Whole
@@ -61,6 +74,9 @@ class SentSegments:
     kind: Whole
     number: Whole
     in_flight: Whole
+    carried: Whole
+    count: Whole
+    left_out: Whole
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,7 @@ class Acknowledgements:
     """ACKs for what was sent.
 
     `highest` never falls; `edge` is the first byte beyond the window; `rtt` is -1 for none.
+    Those that are `regular` are a sample of all.
     """
 
     time: Whole
@@ -78,6 +95,7 @@ class Acknowledgements:
     rtt: Whole
     in_flight: Whole
     """Bytes that are left in flight."""
+    regular: Truths
 
 
 @dataclass(frozen=True)
@@ -139,7 +157,7 @@ class CaptureDirection:
     @property
     def payload(self) -> int:
         """Bytes, each as often as it was sent, with one for SYN and FIN."""
-        return int((self.sent.high - self.sent.low).sum())
+        return int(self.sent.carried[-1]) if len(self.sent.carried) else 0
 
 
 def resolution(capture: Capture) -> int:
@@ -152,7 +170,9 @@ def directions(
 ) -> list[CaptureDirection]:
     """Return the directions that sent data, in file order, of at most `most` connections."""
     begin = capture.start if start is None else start
-    packets = capture.packet_table if most is None else chosen(capture.packet_table, most)
+    packets = capture.packet_table
+    if most is not None and len(capture.connection_table) > most:
+        packets = of_connections(packets, drawn(capture.connection_table, most))
     connections = capture.connection_table.select("connection", *_FACTS)
     ours = of_connections(connections, np.unique(packets["connection"].values))
     facts = {row["connection"]: row for row in ours.as_rows()}
@@ -168,32 +188,30 @@ def directions(
     return [direction for direction in both_ways if len(direction.sent.time)]
 
 
-def chosen(packets: ColumnTable, most: int) -> ColumnTable:
-    """Return the packets of at most so many connections.
+def drawn(connections: ColumnTable, most: int) -> list[int]:
+    """Return the numbers of at most so many connections.
 
     Half of them have the most payload. The others have the most packets that are a sign of trouble,
     as long as there are such connections; the rest is again by payload.
     """
-    connections = RowGroups(packets["connection"].values)
-    if len(connections) <= most:
-        return packets
-    by_payload = np.argsort(-connections.sums(packets.whole("payload")), kind="stable")
-    signs = connections.sums(_signs_of_trouble(packets))
-    by_signs = np.argsort(-signs, kind="stable")
-    troubled = by_signs[:most][signs[by_signs[:most]] > 0]
-    largest = by_payload[: most - most // 2]
+    payload, signs = (
+        _of_both(connections, "actual_data_bytes"),
+        _of_both(connections, *SIGNS_OF_TROUBLE),
+    )
+    by_payload = np.argsort(-payload, kind="stable")[:most]
+    by_signs = np.argsort(-signs, kind="stable")[:most]
+    troubled, largest = by_signs[signs[by_signs] > 0], by_payload[: most - most // 2]
     others = troubled[~np.isin(troubled, largest)][: most // 2]
-    order = dict.fromkeys([*largest.tolist(), *others.tolist(), *by_payload[:most].tolist()])
-    is_chosen = np.isin(np.arange(len(connections)), list(order)[:most])
-    return packets.rows(connections.spread(is_chosen))
+    order = dict.fromkeys([*largest.tolist(), *others.tolist(), *by_payload.tolist()])
+    numbers: list[int] = connections["connection"].values[list(order)[:most]].tolist()
+    return numbers
 
 
-def _signs_of_trouble(packets: ColumnTable) -> Truths:
-    """Return which packets are retransmissions, late, resets or offers of no window."""
-    flags = packets["flags"].values
-    closed = (flags & (SYN | ACK) == ACK) & (packets["window"].values == 0)
-    is_sign: Truths = (flags & RST > 0) | closed | np.isin(packets["kind"].values, _TROUBLE)
-    return is_sign
+def _of_both(connections: ColumnTable, *names: str) -> Whole:
+    """Return the sums of columns of both directions."""
+    columns = [connections.whole(f"{name}_{way}") for name in names for way in ("a2b", "b2a")]
+    sums: Whole = np.sum(columns, axis=0)
+    return sums
 
 
 def of_connections(table: ColumnTable, numbers: Whole | Sequence[int]) -> ColumnTable:
@@ -234,7 +252,7 @@ def _limits(table: ColumnTable | None, forward: bool, start: int) -> LimitInterv
 def _sent(own: ColumnTable, start: int) -> SentSegments:
     flags, low, kind = own.whole("flags"), own.whole("sequence"), own.whole("kind")
     taken = own.whole("payload") + (flags & SYN > 0) + (flags & FIN > 0)
-    drawn = (taken > 0) | (kind > 1)
+    is_drawn = (taken > 0) | (kind > 1)
     columns = (
         own.whole("time") - start,
         low,
@@ -243,7 +261,12 @@ def _sent(own: ColumnTable, start: int) -> SentSegments:
         own.whole("number"),
         own.whole("in_flight"),
     )
-    return SentSegments(*(column[drawn] for column in columns))
+    if "left_out" in own.columns:
+        further = [own.whole(name)[is_drawn] for name in ("carried", "carriers", "left_out")]
+    else:
+        count = np.arange(1, 1 + is_drawn.sum())
+        further = [np.cumsum(taken[is_drawn]), count, np.zeros_like(count)]
+    return SentSegments(*(column[is_drawn] for column in columns), *further)
 
 
 def _answers(answers: ColumnTable, start: int) -> Acknowledgements:
@@ -256,6 +279,9 @@ def _answers(answers: ColumnTable, start: int) -> Acknowledgements:
         number=answers.whole("number"),
         rtt=answers.whole("rtt", missing=-1),
         in_flight=answers.whole("peer_in_flight"),
+        regular=answers["regular"].values
+        if "regular" in answers.columns
+        else np.ones(len(answers), np.bool_),
     )
 
 

@@ -8,7 +8,9 @@ import json
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -40,7 +42,7 @@ class PageColumns:
         Numbers that are not whole are rounded to six digits.
         """
         integers, kept = _rounded(numbers, step)
-        key = (kept, integers.tobytes())
+        key = (kept, blake2b(np.ascontiguousarray(integers).data).digest())
         if key not in self._places:
             self._places[key] = len(self.stored)
             self.stored.append({"length": len(integers), "step": kept, **_packed(integers)})
@@ -118,8 +120,7 @@ class StoredGraphs:
     def __init__(self, step: int = 1, run: int = 1) -> None:
         self._columns, self._graphs = PageColumns(), list[dict[str, Any]]()
         self._step, self._run = step, run
-        self._places: dict[int, int] = {}
-        self._kept: list[Graph] = []  # alive, so that no other graph gets the same id
+        self._places: dict[int, tuple[ref[Graph], int]] = {}
 
     @property
     def data(self) -> dict[str, Any]:
@@ -133,9 +134,10 @@ class StoredGraphs:
 
     def put(self, graph: Graph) -> int:
         """Return the graph's place in `graphs`."""
-        if id(graph) not in self._places:
-            self._places[id(graph)] = len(self._graphs)
-            self._kept.append(graph)
+        known, place = self._places.get(id(graph), (None, 0))
+        if known is None or known() is not graph:  # it is new, or has the id of one that is gone
+            place = len(self._graphs)
+            self._places[id(graph)] = ref(graph), place
             self._graphs.append(
                 {
                     "key": graph.key,
@@ -148,7 +150,7 @@ class StoredGraphs:
                     "layers": [self._layer(layer, graph) for layer in graph.layers],
                 }
             )
-        return self._places[id(graph)]
+        return place
 
     def _layer(self, layer: Layer, graph: Graph) -> dict[str, Any]:
         is_thinned = graph.over_time and layer.shape not in _WHOLE

@@ -36,8 +36,16 @@ def by_kind(sent: SentSegments, shape: Shape = "bars") -> list[Layer]:
 
 
 def _of(sent: SentSegments, name: str, shape: Shape) -> Layer:
-    top = sent.high if shape == "bars" else None
-    return Layer(name, shape, sent.time, sent.low, top, fields={"record": sent.number})
+    fields = {"record": sent.number}
+    if shape != "bars":
+        return Layer(name, shape, sent.time, sent.low, fields=fields)
+    goes_on, run = sent.left_out > 0, int(sent.left_out.max(initial=0)) + 1
+    if run == 1:
+        return Layer(name, shape, sent.time, sent.low, sent.high, fields=fields)
+    # A stroke leads to the next segment over those in between.
+    end, top = (np.append(column[1:], column[-1:]) for column in (sent.time, sent.low))
+    end, top = np.where(goes_on, end, sent.time), np.where(goes_on, top, sent.high)
+    return Layer(name, shape, sent.time, sent.low, top, end, fields, run=run)
 
 
 def _reported(blocks: SackBlocks, duplicate: bool) -> Layer:
@@ -67,8 +75,8 @@ def _limit_layer(limits: LimitIntervals, look: str) -> Layer:
 
 def draw_throughput(direction: CaptureDirection) -> Graph:
     """Draw both rates as growing sums, whose steepness is seen."""
-    sent = np.cumsum(direction.sent.high - direction.sent.low)
-    both = Layer("throughput", "rate", direction.sent.time, sent), goodput(direction, "goodput")
+    sent = direction.sent
+    both = Layer("throughput", "rate", sent.time, sent.carried), goodput(direction, "goodput")
     return plain("throughput", *both)
 
 
@@ -96,7 +104,8 @@ def draw_rtt(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) 
 
 def draw_rtt_distribution(direction: CaptureDirection) -> Graph:
     """Return the cumulative distribution: y is the share of round trips that were at most x."""
-    _, rtts, _ = _measured(direction)
+    answers = direction.answers
+    rtts = answers.rtt[answers.regular & (answers.rtt >= 0)]
     shares = np.linspace(0, 1, min(STEPS, len(rtts)) + 1) if len(rtts) else np.zeros(0)
     at = np.quantile(rtts, shares, method="inverted_cdf") if len(rtts) else shares
     layer = Layer("share", "stairs", at, shares)
@@ -153,7 +162,7 @@ def draw_stevens(direction: CaptureDirection) -> Graph:
 def draw_segment_sizes(direction: CaptureDirection) -> Graph:
     """Return a dot a segment, and the average so far. SYN and FIN count as one byte."""
     sent, sizes = direction.sent, direction.sent.high - direction.sent.low
-    average = np.cumsum(sizes) / np.arange(1, len(sizes) + 1)
+    average = sent.carried / sent.count
     return plain(
         "segment_sizes",
         Layer("size", "dots", sent.time, sizes, fields={"record": sent.number}),

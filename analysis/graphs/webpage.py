@@ -1,7 +1,10 @@
 """All graphs of captures, as one HTML file that needs neither a network nor a server."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +12,11 @@ from numpy.typing import NDArray
 
 from analysis import rendering
 from analysis.flows.ends import journeys
+from analysis.flows.reader import ThinnedRows
 from analysis.graphs import ladder, timelines
 from analysis.graphs.capture import (
     HOW_CHOSEN,
+    MOST_CONNECTIONS,
     Capture,
     CaptureDirection,
     all_directions,
@@ -82,11 +87,18 @@ Samples = Mapping[int, Sequence[SocketSample]]
 
 @dataclass(frozen=True)
 class DirectionView:
-    """All graphs of one direction; `trips` are the packets of both ways that two captures share."""
+    """A direction, and how to draw its graphs, one at a time: together they take much memory.
+
+    `trips` are the packets of both ways that two captures share.
+    """
 
     direction: CaptureDirection
-    graphs: tuple[Graph, ...]
+    draw: Callable[[], Iterator[Graph]]
     trips: ColumnTable | None = None
+
+    @property
+    def graphs(self) -> Iterator[Graph]:
+        return self.draw()
 
 
 def views(
@@ -109,10 +121,10 @@ def views(
     return [
         DirectionView(
             direction,
-            (
-                *_own(direction, sampled.get(direction.name, ())),
-                *_on_the_way(direction, packets, travels),
-                *shared.get(direction.capture, ()),
+            partial(
+                _graphs,
+                *(direction, sampled.get(direction.name, ()), packets, travels),
+                shared.get(direction.capture, ()),
             ),
             _trips(direction, travels),
         )
@@ -128,17 +140,23 @@ def _worth_showing(directions: Sequence[CaptureDirection]) -> list[CaptureDirect
     ]
 
 
-def _own(direction: CaptureDirection, samples: Sequence[SocketSample]) -> tuple[Graph, ...]:
-    return (
-        timelines.draw_limits(direction),
-        timelines.draw_segments(direction),
-        timelines.draw_throughput(direction),
-        timelines.draw_rtt(direction, samples),
-        timelines.draw_in_flight(direction, samples),
-        timelines.draw_stevens(direction),
-        timelines.draw_segment_sizes(direction),
-        timelines.draw_rtt_distribution(direction),
-    )
+def _graphs(
+    direction: CaptureDirection,
+    samples: Sequence[SocketSample],
+    packets: Mapping[str, Mapping[int, ColumnTable]],
+    travels: _MatchedPackets | None,
+    shared: Sequence[Graph],
+) -> Iterator[Graph]:
+    yield timelines.draw_limits(direction)
+    yield timelines.draw_segments(direction)
+    yield timelines.draw_throughput(direction)
+    yield timelines.draw_rtt(direction, samples)
+    yield timelines.draw_in_flight(direction, samples)
+    yield timelines.draw_stevens(direction)
+    yield timelines.draw_segment_sizes(direction)
+    yield timelines.draw_rtt_distribution(direction)
+    yield from _on_the_way(direction, packets, travels)
+    yield from shared
 
 
 def _sampled(
@@ -216,18 +234,15 @@ def _on_the_way(
     direction: CaptureDirection,
     packets: Mapping[str, Mapping[int, ColumnTable]],
     travel: _MatchedPackets | None,
-) -> tuple[Graph, ...]:
+) -> Iterator[Graph]:
     matched = _trips(direction, travel)
     if travel is None or matched is None:
-        return (ladder.draw_ladder(direction, packets[direction.capture][direction.connection]),)
-    return (
-        ladder.draw_trips(direction, matched),
-        *ladder.draw_queue(direction, travel.alongside(matched, direction.forward)),
-    )
+        yield ladder.draw_ladder(direction, packets[direction.capture][direction.connection])
+        return
+    yield ladder.draw_trips(direction, matched)
+    yield from ladder.draw_queue(direction, travel.alongside(matched, direction.forward))
 
 
-MOST_CONNECTIONS = 64
-"""Connections of a capture that the page shows."""
 MOST_SEGMENTS = 1_000_000
 """Segments up to which each has its own mark.
 
@@ -287,15 +302,16 @@ def _stage(captures: Sequence[Capture], shown: Sequence[DirectionView]) -> str:
 
 def document(captures: Sequence[Capture], samples: Samples | None = None) -> dict[str, Any]:
     """Return the data of the page's scripts: looks, columns, graphs, and those of a direction."""
-    segments = sum(len(capture.packet_table) for capture in captures)
-    graphs = StoredGraphs(_step(segments), _run(segments))
+    segments = sum(capture.segments for capture in captures)
+    rows = sum(len(capture.packet_table) for capture in captures)
+    graphs = StoredGraphs(_step(segments), _run(rows))
     seen = views(captures, samples, MOST_CONNECTIONS)
     shown = [_view(view, graphs) for view in seen]
     return {
         **graphs.data,
         "views": shown,
         "resolution": max([_step(segments), *map(resolution, captures)]),
-        "notes": _notes(captures, segments),
+        "notes": _notes(captures, segments, rows),
         "stage": _stage(captures, seen),
     }
 
@@ -304,16 +320,16 @@ def _step(segments: int) -> int:
     return 1 if segments <= FINE_SEGMENTS else 1000
 
 
-def _run(segments: int) -> int:
+def _run(rows: int) -> int:
     """Return the number of neighbours that become one mark."""
-    return 1 if segments <= MOST_SEGMENTS else -(-3 * segments // MOST_SEGMENTS)
+    return 1 if rows <= MOST_SEGMENTS else -(-3 * rows // MOST_SEGMENTS)
 
 
-def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
+def _notes(captures: Sequence[Capture], segments: int, rows: int) -> list[str]:
     """Return sentences on what the page leaves out."""
     notes = []
     for capture in captures:
-        count = len(np.unique(capture.packet_table["connection"].values))
+        count = len(capture.connection_table)
         if count > MOST_CONNECTIONS:
             notes.append(
                 f"Showing {MOST_CONNECTIONS} of {count:,} connections of {capture.label}:"
@@ -322,23 +338,39 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
             )
     if segments > FINE_SEGMENTS:
         notes.append("Times are rounded to a microsecond.")
-    if segments > MOST_SEGMENTS:
+    notes += [_thinning(capture.thinned) for capture in captures if capture.thinned]
+    if rows > MOST_SEGMENTS:
         notes.append(
             f"There are {segments:,} segments. Beyond some zoom, one mark stands for up to"
-            f" {4 * _run(segments)} neighbours. Lines and rates are of all segments, and every"
+            f" {4 * _run(rows)} neighbours. Lines and rates are of all segments, and every"
             " retransmission has its own mark."
         )
     return notes
 
 
+def _thinning(rows: ThinnedRows) -> str:
+    events = "every retransmission has its own mark"
+    if rows.every_event > 1:
+        events = f"up to {rows.every_event:,} neighbours of the retransmissions have one"
+    return (
+        f"There are {rows.segments:,} segments. One mark stands for up to {rows.every:,}"
+        " neighbours, of which the least and greatest values stay. Rates and averages are of all"
+        f" segments, and {events}; the distribution of round trips is of one in {rows.every:,}."
+        " ./tcplab analyze FILE --from TIME --to TIME --out FOLDER draws a period in full."
+    )
+
+
 def _view(view: DirectionView, graphs: StoredGraphs) -> dict[str, Any]:
-    direction = view.direction
+    direction, end, places = view.direction, 0.0, list[int]()
+    for graph in view.graphs:
+        end = max(end, latest([graph]))
+        places += [graphs.put(graph)] if graph.layers else []
     a, b = direction.ends
     return {
         "capture": direction.capture,
         "connection": f"{direction.connection}: {a} \N{EN DASH} {b}",
         "direction": direction.name,
-        "span": [0, latest(view.graphs)],
+        "span": [0, end],
         "start": str(direction.start),
-        "graphs": [graphs.put(graph) for graph in view.graphs if graph.layers],
+        "graphs": places,
     }

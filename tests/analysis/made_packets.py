@@ -20,6 +20,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapReader
 
 from analysis.graphs import Capture
+from analysis.graphs.capture import SIGNS_OF_TROUBLE
 from tests.analysis.tables_of_frames import table_of
 
 MSS = 1448
@@ -248,6 +249,9 @@ def connections(numbers: Iterable[int], vantage: str = "a") -> pl.DataFrame:
             "vantage": vantage,
             "syns_a2b": 1,
             "syns_b2a": 1,
+            "actual_data_bytes_a2b": number,
+            "actual_data_bytes_b2a": 0,
+            **{f"{sign}_{way}": 0 for sign in SIGNS_OF_TROUBLE for way in ("a2b", "b2a")},
         }
         for number in numbers
     ]

@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn looking_ahead_changes_nothing() {
         let connections = 2 * MANY as u32;
-        let (mut table, mut batch) = (Table::new(false, false), Batch::default());
+        let (mut table, mut batch) = (Table::new(false, None), Batch::default());
         for number in 0..20 * connections {
             let (segment, rare) = sent(number, connections);
             batch.push(number.into(), &segment, &rare);

@@ -275,7 +275,7 @@ impl Connection {
         counters.hardware_duplicates += u64::from(segment.ip_id.unwrap_or(0) != 0);
         if let Some(rows) = place.rows {
             let place = (place.number, place.connection, forward);
-            rows.copies.push(place.0);
+            rows.add_copy(place.0);
             let in_flight = (this.in_flight(), other.in_flight());
             rows.push(segment, &row(segment, &step, &Sacks::default(), place, in_flight));
         }

@@ -139,6 +139,8 @@ pub struct Table {
     pub count: u32,
     pub compatible: bool,
     pub rows: Option<Rows>,
+    /// Whether there were too many connections for rows (see `drawn_rows`).
+    pub is_without_rows: bool,
     /// The number of the record that is being taken.
     record: u64,
     /// SYNs before the period, by their pair and whether they are turned.
@@ -146,10 +148,28 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn new(compatible: bool, packets: bool) -> Table {
-        let rows = if packets { Some(Rows::default()) } else { None };
+    pub fn new(compatible: bool, rows: Option<Rows>) -> Table {
         let (connections, current, earlier) = Default::default();
-        Table { connections, current, count: 0, compatible, rows, record: 0, earlier }
+        let (count, record, is_without_rows) = (0, 0, false);
+        Table { connections, current, count, compatible, rows, is_without_rows, record, earlier }
+    }
+
+    /// A table of no connections yet, for another reading.
+    pub fn emptied(&self) -> Table {
+        let rows = self.rows.as_ref().map(Rows::emptied);
+        Table { is_without_rows: self.is_without_rows, ..Table::new(self.compatible, rows) }
+    }
+
+    /// Goes on without rows, and without what only they need.
+    #[cold]
+    fn drop_rows(&mut self) {
+        (self.rows, self.is_without_rows) = (None, true);
+        for entry in &mut self.connections {
+            if let State::Counted(connection) = &mut entry.state {
+                connection.a.limited.history = None;
+                connection.b.limited.history = None;
+            }
+        }
     }
 
     /// Takes the segment of the file's record with this number, and what is rare of it.
@@ -164,10 +184,14 @@ impl Table {
         if compatible {
             segment.time -= segment.time.rem_euclid(1000);
         }
+        if self.rows.as_ref().map_or(false, Rows::are_too_many) {
+            self.drop_rows();
+        }
         let at = self.find(segment);
         let entry = &mut self.connections[at as usize];
         let forward = segment.turned == entry.turned;
-        let place = Place { number, connection: at + 1, compatible, rows: self.rows.as_mut() };
+        let rows = self.rows.as_mut().filter(|rows| rows.takes(at + 1));
+        let place = Place { number, connection: at + 1, compatible, rows };
         if let State::Kept(segments) = &mut entry.state {
             let has_row = place.rows.is_some();
             let is_kept = may_keep(segments.len(), segment, has_row);

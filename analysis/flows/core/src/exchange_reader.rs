@@ -56,7 +56,7 @@ pub fn exchanges(
     let (format, big) = formats::recognise(&mut source).ok_or(Refused::NoCapture)?;
     let mut reader = Reader {
         parser: PacketParser::new(false, asked),
-        table: Table::new(false, false),
+        table: Table::new(false, None),
         conversations: HashMap::new(),
         clients: HashMap::new(),
         done: Vec::new(),

@@ -32,7 +32,7 @@ impl GrowingCapture {
     pub fn new(most: usize) -> GrowingCapture {
         let parser = PacketParser::new(false, Asked::default());
         let counting =
-            Counting { parser, table: Table::new(false, false), segment: Segment::default() };
+            Counting { parser, table: Table::new(false, None), segment: Segment::default() };
         GrowingCapture { source: Source::growing(), begun: None, fault: None, counting, most }
     }
 

@@ -14,6 +14,7 @@ pub mod datagrams;
 pub mod decompression;
 pub mod deduplication;
 pub mod direction;
+pub mod drawn_rows;
 pub mod exchange_reader;
 pub mod exchanges;
 pub mod formats;
@@ -53,6 +54,7 @@ pub mod step;
 pub mod stream;
 pub mod tcp_options;
 pub mod text_lines;
+
 pub mod tunnels;
 pub mod turns;
 pub mod unanswered_stamps;
@@ -102,8 +104,8 @@ pub fn read(
     asked: Asked,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Reading, Refused> {
-    let (packets, first) = (table.rows.is_some(), read_once(path, table, asked.clone(), go_on)?);
-    second_reading::improve(path, (table, packets), first, asked, go_on)
+    let first = read_once(path, table, asked.clone(), go_on)?;
+    second_reading::improve(path, table, first, asked, go_on)
 }
 
 fn read_once(

@@ -26,7 +26,7 @@ impl OwnShare {
     /// None of the connections if packets get rows, which are in the file's order.
     pub fn beside(table: &Table) -> OwnShare {
         OwnShare {
-            table: Table::new(table.compatible, false),
+            table: Table::new(table.compatible, None),
             pairs: Vec::new(),
             batch: Batch::default(),
             is_open: table.rows.is_none(),
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_connection_goes_on_where_it_is_adopted() {
-        let mut table = Table::new(false, false);
+        let mut table = Table::new(false, None);
         let mut share = OwnShare::beside(&table);
         for number in 0..200u32 {
             let mut segment = sent(number % 10, number + 1);
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn rows_leave_nothing_to_the_reader() {
-        let mut share = OwnShare::beside(&Table::new(false, true));
+        let mut share = OwnShare::beside(&Table::new(false, Some(Default::default())));
         assert!((0..10).all(|pair| !share.take(1, &sent(pair, 1), &NO_RARE_FIELDS)));
     }
 }

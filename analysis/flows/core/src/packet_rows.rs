@@ -1,5 +1,6 @@
 //! The packets' frame: one vector per column, in pieces, so that growing copies nothing.
 
+use crate::drawn_rows::DrawnRows;
 use crate::segment::Segment;
 
 pub const PIECE: usize = 1 << 18;
@@ -55,24 +56,58 @@ pub struct Piece {
 pub struct Rows {
     pub pieces: Vec<Piece>,
     pub count: usize,
-    /// The numbers of the records that are copies.
+    /// The numbers of the records that are copies, unless rows are only drawn.
     pub copies: Vec<u64>,
+    /// Instead of pieces.
+    pub drawn: Option<DrawnRows>,
 }
 
 impl Rows {
+    pub fn drawn(drawn: DrawnRows) -> Rows {
+        Rows { drawn: Some(drawn), ..Rows::default() }
+    }
+
+    /// No rows yet, of the same packets.
+    pub fn emptied(&self) -> Rows {
+        Rows { drawn: self.drawn.as_ref().map(DrawnRows::emptied), ..Rows::default() }
+    }
+
+    /// Whether the packets of the connection with this number get rows.
+    #[inline(always)]
+    pub fn takes(&self, connection: u32) -> bool {
+        self.drawn.as_ref().map_or(true, |drawn| drawn.takes(connection))
+    }
+
+    #[inline(always)]
+    pub fn are_too_many(&self) -> bool {
+        self.drawn.as_ref().map_or(false, |drawn| drawn.is_given_up)
+    }
+
     pub fn push(&mut self, segment: &Segment, row: &Row) {
-        if self.count % PIECE == 0 {
+        let at = self.count % PIECE;
+        self.count += 1;
+        if let Some(drawn) = &mut self.drawn {
+            return drawn.push(segment, row, self.count - 1);
+        }
+        if at == 0 {
             self.pieces.push(Piece::default());
         }
-        let at = (self.count % PIECE) as u32;
-        self.count += 1;
         if let Some(piece) = self.pieces.last_mut() {
-            piece.push(segment, row, at);
+            piece.push(segment, row, at as u32);
         }
     }
 
     pub fn change_kind(&mut self, row: usize, kind: u8) {
-        self.pieces[row / PIECE].kind[row % PIECE] = kind;
+        match &mut self.drawn {
+            Some(drawn) => drawn.change_kind(row, kind),
+            None => self.pieces[row / PIECE].kind[row % PIECE] = kind,
+        }
+    }
+
+    pub fn add_copy(&mut self, number: u64) {
+        if self.drawn.is_none() {
+            self.copies.push(number);
+        }
     }
 }
 

@@ -61,7 +61,7 @@ pub fn run<T>(
     let (full, filled) = sync_channel(BATCHES);
     let (used, empty) = channel();
     let share = OwnShare::beside(table);
-    let mut counted_there = OwnLines(std::mem::replace(table, Table::new(compatible, false)));
+    let mut counted_there = OwnLines(std::mem::replace(table, Table::new(compatible, None)));
     let counting = &mut counted_there.0;
     let (result, parsed, counted) = std::thread::scope(|scope| {
         let analysis = scope.spawn(move || analyse(counting, &filled, &used));

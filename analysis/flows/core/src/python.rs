@@ -4,13 +4,14 @@
 use crate::column_frame::{Column, Frame, Values};
 use crate::connection_table::{Table, TableEntry};
 use crate::deduplication::Unwritten;
+use crate::drawn_rows::{DrawnRow, DrawnRows};
 use crate::growing::GrowingCapture;
 use crate::limit_history::LimitRows;
 use crate::link_layer::NAMES;
 use crate::networks::Networks;
 use crate::packet_parser::{Asked, Facts, Moment, PacketParser, Period};
 use crate::packet_records::Fault;
-use crate::packet_rows::Piece;
+use crate::packet_rows::{Piece, Rows};
 use crate::pairs::Pairs;
 use crate::second_reading::Plan;
 use crate::text_lines::{TextCells, TextColumn};
@@ -26,10 +27,13 @@ use std::path::PathBuf;
 /// Two moments, each in nanoseconds and whether they count from the first packet.
 type Between = ((i64, bool), (i64, bool));
 
+/// Rows at most, connections at most, and the numbers of those that get rows (see `drawn_rows`).
+type Thinned = (usize, usize, Option<Vec<u32>>);
+
 /// The facts of the file, `connections` as (name, type, values, valid), and `packets` as a list of
-/// such lists.
+/// such lists, perhaps `thinned`.
 #[pyfunction]
-#[pyo3(signature = (path, packets, compatible, period=None, tunnels=Vec::new()))]
+#[pyo3(signature = (path, packets, compatible, period=None, tunnels=Vec::new(), thinned=None))]
 fn analyse(
     py: Python<'_>,
     path: PathBuf,
@@ -37,9 +41,12 @@ fn analyse(
     compatible: bool,
     period: Option<Between>,
     tunnels: Vec<(u16, String)>,
+    thinned: Option<Thinned>,
 ) -> PyResult<Bound<'_, PyDict>> {
     let asked = asked(period, &tunnels)?;
-    let mut table = Table::new(compatible, packets);
+    let drawn = thinned.map(|(most, connections, only)| DrawnRows::new(most, connections, only));
+    let rows = packets.then(|| drawn.map_or_else(Rows::default, Rows::drawn));
+    let mut table = Table::new(compatible, rows);
     let mut raised = None;
     let mut go_on = || {
         raised = Python::with_gil(|py| py.check_signals().err());
@@ -59,20 +66,84 @@ fn analyse(
     file(&facts, &reading.facts)?;
     let (frame, limits) = py.allow_threads(|| frames(&mut table, &reading));
     facts.set_item("connections", columns(py, frame.columns)?)?;
+    facts.set_item("is_without_rows", table.is_without_rows)?;
     let datagrams = reading.datagrams.frame(&reading.networks);
     facts.set_item("udp", columns(py, datagrams.columns)?)?;
     let errors = reading.errors.frame(&reading.networks);
     facts.set_item("icmp", columns(py, errors.columns)?)?;
-    if let Some(rows) = table.rows {
-        let pieces = PyList::empty(py);
-        for piece in rows.pieces {
-            pieces.append(packets_piece(py, &piece)?)?;
-        }
-        facts.set_item("packets_pieces", pieces)?;
-        facts.set_item("limits", limit_columns(py, &limits)?)?;
-        facts.set_item("copies", rows.copies)?;
-    }
+    facts.set_item("limits", limit_columns(py, &limits)?)?;
+    packet_rows(&facts, table.rows)?;
     Ok(facts)
+}
+
+fn packet_rows(made: &Bound<'_, PyDict>, rows: Option<Rows>) -> PyResult<()> {
+    let (py, mut rows) = (made.py(), rows.unwrap_or_default());
+    let pieces = PyList::empty(py);
+    for piece in rows.pieces {
+        pieces.append(packets_piece(py, &piece)?)?;
+    }
+    let mut grains = None;
+    if let Some(drawn) = &mut rows.drawn {
+        let count = rows.count;
+        pieces.append(drawn_columns(py, drawn)?)?;
+        grains = (drawn.grain > 0).then(|| (count, 1u64 << drawn.grain, 1u64 << drawn.event_grain));
+    }
+    made.set_item("packets_pieces", pieces)?;
+    made.set_item("copies", rows.copies)?;
+    made.set_item("thinned", grains)
+}
+
+fn drawn_columns<'py>(py: Python<'py>, drawn: &mut DrawnRows) -> PyResult<Bound<'py, PyDict>> {
+    let rows = drawn.finish();
+    let made = PyDict::new(py);
+    let set = |name: &str, kind: &str, values: Bound<'py, PyBytes>, valid: &[u8]| {
+        made.set_item(name, (kind, values, PyBytes::new(py, valid)))
+    };
+    let wide = |name: &str, of: &dyn Fn(&DrawnRow) -> u64| {
+        set(name, "uint64", bytes(py, &rows.iter().map(of).collect::<Vec<_>>()), b"")
+    };
+    let truth = |name: &str, of: &dyn Fn(&DrawnRow) -> bool| {
+        set(name, "bool", bytes(py, &rows.iter().map(of).collect::<Vec<_>>()), b"")
+    };
+    wide("number", &|row| row.number)?;
+    wide("sequence", &|row| row.sequence)?;
+    wide("window", &|row| row.window)?;
+    wide("in_flight", &|row| row.in_flight)?;
+    wide("peer_in_flight", &|row| row.peer_in_flight)?;
+    truth("forward", &|row| row.forward)?;
+    truth("dsack", &|row| row.dsack)?;
+    let times: Vec<i64> = rows.iter().map(|row| row.time).collect();
+    set("time", "int64", bytes(py, &times), b"")?;
+    let connections: Vec<u32> = rows.iter().map(|row| row.connection).collect();
+    set("connection", "uint32", bytes(py, &connections), b"")?;
+    let payloads: Vec<u32> = rows.iter().map(|row| row.payload).collect();
+    set("payload", "uint32", bytes(py, &payloads), b"")?;
+    let flags: Vec<u16> = rows.iter().map(|row| row.flags).collect();
+    set("flags", "uint16", bytes(py, &flags), b"")?;
+    let kinds: Vec<u8> = rows.iter().map(|row| row.kind).collect();
+    set("kind", "uint8", bytes(py, &kinds), b"")?;
+    let acks: Vec<u64> = rows.iter().map(|row| row.acknowledgement.unwrap_or(0)).collect();
+    let valid: Vec<u8> = rows.iter().map(|row| row.acknowledgement.is_some().into()).collect();
+    set("acknowledgement", "uint64", bytes(py, &acks), &valid)?;
+    let trips: Vec<i64> = rows.iter().map(|row| row.sample().unwrap_or(0)).collect();
+    let valid: Vec<u8> = rows.iter().map(|row| row.sample().is_some().into()).collect();
+    set("rtt", "int64", bytes(py, &trips), &valid)?;
+    let (mut sack_row, mut sack_value) = (Vec::<u32>::new(), Vec::<u64>::new());
+    for (at, row) in rows.iter().enumerate() {
+        for (left, right) in row.sacks.iter().flat_map(|blocks| blocks.iter()) {
+            sack_row.extend([at as u32, at as u32]);
+            sack_value.extend([(*left).max(0) as u64, (*right).max(0) as u64]);
+        }
+    }
+    set("sack_row", "uint32", bytes(py, &sack_row), b"")?;
+    set("sack_value", "uint64", bytes(py, &sack_value), b"")?;
+    if drawn.grain > 0 {
+        wide("carried", &|row| row.carried)?;
+        wide("carriers", &|row| row.carriers)?;
+        set("left_out", "uint64", bytes(py, &drawn.left_out(&rows)), b"")?;
+        truth("regular", &|row| drawn.is_regular(row))?;
+    }
+    Ok(made)
 }
 
 fn asked(period: Option<Between>, tunnels: &[(u16, String)]) -> PyResult<Asked> {
@@ -157,8 +228,9 @@ fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
 /// connection's memory is freed with its row.
 fn frames(table: &mut Table, reading: &Reading) -> (Frame, LimitRows) {
     let (mut frame, mut limits) = (Frame::new(table.connections.len()), LimitRows::default());
-    let (compatible, keeps_limits) = (table.compatible, table.rows.is_some());
+    let (compatible, rows) = (table.compatible, table.rows.as_ref());
     for known in std::mem::take(&mut table.connections) {
+        let keeps_limits = rows.map_or(false, |rows| rows.takes(known.number));
         let identity = identity(&known, &reading.pairs, &reading.networks, reading.plan.as_ref());
         let mut connection = known.counted((compatible, keeps_limits));
         if let (true, Some(last)) = (compatible, reading.facts.last) {

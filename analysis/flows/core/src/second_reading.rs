@@ -123,7 +123,7 @@ fn is_alone(all: &[&Segment]) -> bool {
 /// Reads the file again if that is needed.
 pub fn improve(
     path: &Path,
-    (table, packets): (&mut Table, bool),
+    table: &mut Table,
     first: Reading,
     asked: Asked,
     go_on: &mut dyn FnMut() -> bool,
@@ -145,19 +145,20 @@ pub fn improve(
     if plan.is_empty() {
         return Ok(first);
     }
-    let (mut better, mut reading) = again(path, packets, plan, first, asked.clone(), go_on)?;
+    let (mut better, mut reading) =
+        again(path, table.emptied(), plan, first, asked.clone(), go_on)?;
     let late = Signs::of(&mut better).late_segments;
     if late > 0 && reading.plan.as_ref().map_or(false, |plan| plan.sightings.is_some()) {
-        (better, reading) = elsewhere(path, packets, reading, asked.clone(), go_on)?;
+        (better, reading) = elsewhere(path, better, reading, asked.clone(), go_on)?;
         if Signs::of(&mut better).late_segments >= late {
-            (better, reading) = elsewhere(path, packets, reading, asked.clone(), go_on)?;
+            (better, reading) = elsewhere(path, better, reading, asked.clone(), go_on)?;
         }
     }
     let is_worse = reading.plan.as_ref().map_or(false, |plan| plan.horizon > 0)
         && Signs::of(&mut better).disorder > signs.disorder;
     if is_worse {
         // A clock was set back: the file's order is right.
-        *table = Table::new(false, packets);
+        *table = table.emptied();
         reading = read_once(path, table, asked, go_on)?;
     } else {
         *table = better;
@@ -168,7 +169,7 @@ pub fn improve(
 /// Reads once more, and judges at the other places.
 fn elsewhere(
     path: &Path,
-    packets: bool,
+    table: Table,
     mut reading: Reading,
     asked: Asked,
     go_on: &mut dyn FnMut() -> bool,
@@ -177,12 +178,12 @@ fn elsewhere(
     if let Some(sightings) = &mut plan.sightings {
         sightings.turn();
     }
-    again(path, packets, plan, reading, asked, go_on)
+    again(path, table.emptied(), plan, reading, asked, go_on)
 }
 
 fn again(
     path: &Path,
-    packets: bool,
+    table: Table,
     plan: Plan,
     first: Reading,
     asked: Asked,
@@ -192,7 +193,6 @@ fn again(
     let (format, big) = formats::recognise(&mut source).ok_or(Refused::NoCapture)?;
     let wait = plan.horizon + plan.late.values().max().copied().unwrap_or(0);
     let parser = PacketParser::new(false, asked);
-    let table = Table::new(false, packets);
     let held = Vec::new();
     let mut reader =
         Reader { parser, table, plan, held, wait, newest: i64::MIN, full: HELD, go_on };
