@@ -5,6 +5,7 @@ come 11.0.0.0/16 and so on. Neighbours are filled in because ARP would double th
 round trip.
 """
 
+import socket
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -89,6 +90,11 @@ def ipv6_of(address: str) -> str:
     """
     first, second, high, low = map(int, address.split("."))
     return f"fd00:0:0:{first - _FIRST << 8 | second:x}::{high << 8 | low:x}"
+
+
+def packed(address: str) -> bytes:
+    """Return an address of either family as bytes. Raises OSError."""
+    return socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
 
 
 def address_of(topology: TopologySpec, host: str) -> str:

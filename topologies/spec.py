@@ -100,12 +100,12 @@ class Channel:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        _read_words(self, "link")
-        _within("bandwidth", self.bandwidth, SLOWEST, FASTEST)
-        _within("delay", self.delay, Duration(0), LONGEST_DELAY)
-        _within("loss", self.loss, Share(0), WHOLE)
-        _within("processing time", self.processing, Share(0), WHOLE)
-        _within("queue", self.queue, Packets(1), MOST_PACKETS)
+        read_words(self, "link")
+        within("bandwidth", self.bandwidth, SLOWEST, FASTEST)
+        within("delay", self.delay, Duration(0), LONGEST_DELAY)
+        within("loss", self.loss, Share(0), WHOLE)
+        within("processing time", self.processing, Share(0), WHOLE)
+        within("queue", self.queue, Packets(1), MOST_PACKETS)
         managed = discipline(self.discipline)
         if self.queue < (shortest := Packets(managed.shortest)):
             raise UsageError(
@@ -124,7 +124,7 @@ class Channel:
                     "Leave out one of loss and gemodel: netem has one model of loss.",
                 )
             object.__setattr__(self, "gemodel", self.bursts.text)
-        _within("delay line", self.line, Packets(1), MOST_PACKETS)
+        within("delay line", self.line, Packets(1), MOST_PACKETS)
         if self.jitter > self.delay:
             raise UsageError(
                 f"A jitter of {self.jitter} is above the delay of {self.delay}: a packet would"
@@ -133,7 +133,7 @@ class Channel:
             )
 
 
-def _read_words(spec: Any, what: str) -> None:
+def read_words(spec: Any, what: str) -> None:
     """Turn quantities of a frozen spec that are words into what they say. Raises UsageError."""
     for field in fields(spec):
         value, kind = getattr(spec, field.name), field.type
@@ -145,7 +145,7 @@ def _read_words(spec: Any, what: str) -> None:
         object.__setattr__(spec, field.name, kind.parse(value))
 
 
-def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:
+def within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:
     if not lowest.base <= value.base <= highest.base:
         raise UsageError(
             f"A {field} of {value} is not possible.", f"Choose one from {lowest} to {highest}."
@@ -177,12 +177,12 @@ class HostReordering:
     limit: Packets = Packets(1000)
 
     def __post_init__(self) -> None:
-        _read_words(self, "host that reorders")
-        _within("delay", self.delay, Duration(1000), LONGEST_DELAY)
-        _within("share sent at once", self.at_once, Share(1), WHOLE)
-        _within("correlation", self.correlation, Share(0), WHOLE)
-        _within("gap", self.gap, Packets(1), MOST_PACKETS)
-        _within("limit", self.limit, Packets(1), MOST_PACKETS)
+        read_words(self, "host that reorders")
+        within("delay", self.delay, Duration(1000), LONGEST_DELAY)
+        within("share sent at once", self.at_once, Share(1), WHOLE)
+        within("correlation", self.correlation, Share(0), WHOLE)
+        within("gap", self.gap, Packets(1), MOST_PACKETS)
+        within("limit", self.limit, Packets(1), MOST_PACKETS)
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class TopologySpec:
     shaping_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _read_words(self, "topology")
+        read_words(self, "topology")
         names = [node.name for node in self.nodes]
         if twice := sorted(name for name, number in Counter(names).items() if number > 1):
             raise UsageError(
@@ -256,7 +256,7 @@ class TopologySpec:
         reached = self._reached_from(self.nodes[0].name) if self.nodes else {}
         for node in self.nodes:
             self._check_connected(node, reached)
-        _within("mtu", self.mtu, Size(576), Size(65535))
+        within("mtu", self.mtu, Size(576), Size(65535))
         self._check_reordering()
 
     def _check_reordering(self) -> None:

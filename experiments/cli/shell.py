@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -16,6 +16,7 @@ from experiments.cli.options import kernel_option, link_options, testbed_option
 from experiments.programs.network import Network
 from experiments.programs.program import SECOND
 from experiments.programs.start import NetworkOptions, started
+from experiments.programs.words import LinkWords
 from experiments.run.request import choose
 from experiments.run.session import ready_lab
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
@@ -72,7 +73,7 @@ class TypedCommands:
             "help": lambda _: self._show(HELP),
             "sleep": self._network.sleep,
             "link": self._change,
-            "down": lambda time: self._network.link.down(for_=time or None),
+            "down": self._down,
             "unplug": lambda host: self._network.host(host).unplug(),
             "plug": lambda host: self._network.host(host).plug(),
             "programs": self._list,
@@ -101,7 +102,11 @@ class TypedCommands:
 
     def _change(self, text: str) -> None:
         pairs = [word.partition("=") for word in text.split()]
-        self._network.link.change(**{name: value for name, _, value in pairs})
+        values = cast(LinkWords, {name: value for name, _, value in pairs})
+        self._network.link.change(**values)
+
+    def _down(self, time: str) -> None:
+        self._network.link.down(for_=time or None)
 
     def _list(self, _rest: str) -> None:
         for program in self._network.programs.values():

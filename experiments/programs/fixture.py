@@ -17,8 +17,9 @@ from analysis import fmt
 from analysis.analyze.facts import CALLED
 from analysis.flows.events import events
 from analysis.flows.reader import read
+from experiments.programs.links import channel
 from experiments.programs.network import Host, Network, Step, running_already
-from experiments.programs.program import SECOND, Program, channel
+from experiments.programs.program import SECOND, Program
 from experiments.programs.start import (
     AGAIN,
     Aloud,
@@ -87,10 +88,16 @@ def _word(name: str, value: object) -> str:
     if name in _TIMES and isinstance(value, int):
         return str(Duration(value))
     if isinstance(value, dict):
-        return ",".join(f"{key}:{each}" for key, each in value.items())
+        return ",".join(_member(name, each) for name, each in value.items())
     if isinstance(value, list):
         return shlex.join(map(str, value))
     return str(value)
+
+
+def _member(name: str, value: object) -> str:
+    if isinstance(value, list):
+        value = "+".join(map(str, value))
+    return f"{name}:{value}" if value else name
 
 
 def _outputs(program: Program) -> Iterator[str]:

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Unpack
 
-from experiments.programs.capture import HostCapture
+from experiments.programs.capture import CapturedConnection, HostCapture
 from experiments.programs.folders import VisibleFolders, doubt
+from experiments.programs.links import (
+    NetworkFault,
+    NetworkLink,
+    channel,
+    during,
+    link_between,
+    link_of,
+    put,
+)
 from experiments.programs.program import (
     CALL,
     CALLER,
     RUNNER,
     SECOND,
-    NetworkLink,
     Program,
     ProgramFailed,
     answered,
     asked,
-    channel,
-    during,
     nanoseconds,
 )
 from experiments.programs.words import (
     Argv,
+    FaultWords,
     LinkWords,
     NetworkWords,
     OptionWords,
@@ -41,6 +48,7 @@ from testbed.host.supervise import usage_of
 from testbed.virtual.guest import LineSilent, RunningGuest
 from topologies.data import to_data
 from topologies.errors import TcplabError, UsageError
+from topologies.faults import partition
 from topologies.spec import TopologySpec
 
 P = ParamSpec("P")
@@ -216,19 +224,37 @@ class Network:
     @property
     def link(self) -> NetworkLink:
         """All links together."""
-        return NetworkLink(self, tuple(port for port in self.topology.ports if port.channel))
+        return link_of(self, self.topology.ports)
 
     def link_between(self, node: str, other: str) -> NetworkLink:
-        """Return the link between two neighbours, both ways. Raises UsageError."""
-        ends = {node, other}
-        ports = tuple(port for port in self.link.ports if {port.node, port.peer} == ends)
-        if not ports:
-            links = {f"{port.node} and {port.peer}" for port in self.link.ports}
+        """Return the link between two neighbours, or all packets between two hosts.
+
+        Its right side is from the first to the second. Raises UsageError.
+        """
+        return link_between(self, node, other)
+
+    def partition(self, *groups: Iterable[str], **words: Unpack[FaultWords]) -> NetworkFault:
+        """Lose all packets between hosts of different groups, such as {"h1"}, {"h2", "h3"}.
+
+        Hosts that are in no group reach all others. Raises UsageError.
+        """
+        return put(self, "drop", partition(self.topology, groups), words)
+
+    def heal(self) -> None:
+        """End all faults, also those that have not begun."""
+        self.order("heal", faults=None)
+
+    def reset(self, connection: CapturedConnection) -> None:
+        """Send a RST to both ends of a connection of a capture, which get it now.
+
+        Raises UsageError if it is over or translated.
+        """
+        ends = [(connection[f"host_{end}"], connection[f"port_{end}"]) for end in "ab"]
+        if not self.order("reset", ends=ends):
             raise UsageError(
-                f"No link with a delay or a rate is between {node} and {other}.",
-                f"There is one between {', '.join(sorted(links))}.",
+                f"No host has the connection {ends[0]} to {ends[1]}.",
+                "Choose one of network.capture(host).connections, of a host that is an end.",
             )
-        return NetworkLink(self, ports)
 
     def translate(self, router: str, host: Host | str, *more: Host | str) -> str:
         """Let a router translate addresses of hosts to one outer address (NAT), and return it.

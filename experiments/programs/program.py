@@ -3,8 +3,6 @@
 A function of the caller's, run in a host by the caller's Python. Data travels as JSON.
 
 What comes back is data too: a guest's answer is never unpickled.
-
-Links of a network, as tests change them.
 """
 
 from __future__ import annotations
@@ -17,14 +15,11 @@ import os
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Unpack
+from typing import Any, Protocol
 
 from experiments.programs.folders import VisibleFolders
-from experiments.programs.words import LinkWords
-from topologies.data import from_data, to_data
 from topologies.errors import UsageError
 from topologies.notation import json_value
-from topologies.spec import Channel, Port
 from topologies.units import Duration
 
 _NOT_FOUND = 127  # as a shell says it
@@ -216,38 +211,3 @@ def _value(data: Any) -> Any:
             return tuple(map(_value, data[_TUPLE]))
         return {key: _value(item) for key, item in data.items()}
     return list(map(_value, data)) if isinstance(data, list) else data
-
-
-BANDWIDTH = "100mbit"
-
-
-def channel(**values: Unpack[LinkWords]) -> Channel:
-    """Return a direction of a link from text, such as delay="150ms". Raises UsageError."""
-    made: Channel = from_data(Channel, {"bandwidth": BANDWIDTH, **values}, "link")
-    return made
-
-
-def during(at: str | float, for_: str | float | None) -> dict[str, int | None]:
-    """Return the members of an order that say when it begins and how long it lasts."""
-    return {"at": nanoseconds(at), "lasts": None if for_ is None else nanoseconds(for_)}
-
-
-@dataclass(frozen=True)
-class NetworkLink:
-    """Shaped ports of the network, changed together."""
-
-    network: Ordered
-    ports: tuple[Port, ...]
-
-    def down(self, at: str | float = 0.0, for_: str | float | None = None) -> None:
-        """Lose every packet, `at` a time from now, until the link changes or `for_` is over."""
-        self.change(at, for_, loss="100%")
-
-    def change(
-        self, at: str | float = 0.0, for_: str | float | None = None, **values: Unpack[LinkWords]
-    ) -> None:
-        """Change values such as loss="10%" from a moment on, or for a time."""
-        for port in self.ports:
-            from_data(Channel, {**to_data(port.channel), **values}, port.name)
-        names = [port.name for port in self.ports]
-        self.network.order("link", ports=names, values=values, **during(at, for_))

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Literal, Unpack, cast
 
 from experiments.programs.folders import OF_IMAGE, environment, folders_for
+from experiments.programs.links import channel
 from experiments.programs.network import Network
-from experiments.programs.program import Program, channel
+from experiments.programs.program import Program
 from experiments.programs.words import LinkWords, NetworkWords, OptionWords
 from experiments.run.session import lab_on
 from experiments.run.verify import Difference

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from topologies.errors import UsageError
+from topologies.faults import Flag, Protocol
 
 if TYPE_CHECKING:
+    from experiments.programs.capture import CapturedConnection
     from testbed.virtual.sandbox import Sandbox
 
 
@@ -25,6 +27,51 @@ class LinkWords(TypedDict, total=False):
     line: str
     processing: str
     gemodel: str
+
+
+Side = Literal["both", "right", "left"]
+
+
+class FaultWords(TypedDict, total=False):
+    """The packets that a fault hits, and when; all packets, from now on, if empty.
+
+    `port` and `address` are those of either end, `connection` is one of a capture. `flag` is one of
+    TCP's, or "data" for segments with payload. A packet is `larger` or `smaller` than bytes of IP.
+    Of those that match, the `nth` is hit, or `count` from it on, each with the chance `share`;
+    each port counts for itself. The fault begins `at` a time from now, and lasts `for_` a time.
+    """
+
+    protocol: Protocol
+    port: int
+    address: str
+    connection: CapturedConnection
+    flag: Flag
+    larger: str
+    smaller: str
+    nth: int
+    count: int
+    share: str
+    at: str | float
+    for_: str | float | None
+
+
+def fault_fields(words: FaultWords) -> dict[str, object]:
+    """Return fields of a Fault in words. `nth` alone is one packet."""
+    fields: dict[str, object] = {
+        name: str(value) if isinstance(value, int) else value
+        for name, value in words.items()
+        if name not in ("port", "address", "connection", "at", "for_")
+    }
+    if "nth" in words:
+        fields.setdefault("count", "1")
+    if "port" in words:
+        fields["ports"] = [words["port"]]
+    if "address" in words:
+        fields["addresses"] = [words["address"]]
+    if connection := words.get("connection"):
+        for name, column in (("ports", "port"), ("addresses", "host")):
+            fields[name] = [connection[f"{column}_{end}"] for end in "ab"]
+    return fields
 
 
 class OptionWords(TypedDict, total=False):

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
+from testbed.guest.faults import Faults
 from testbed.guest.host_root import HostFolders, make_root, make_roots
 from testbed.guest.job_entry import JobContext, OrderLine
 from testbed.guest.middlebox import (
@@ -35,6 +36,7 @@ from testbed.guest.user_program import EventLoop, ProgramStart, UserProgram
 from topologies.addresses import address_of
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError
+from topologies.faults import Fault, Spot
 from topologies.spec import Channel, TopologySpec
 
 
@@ -45,7 +47,7 @@ class Captures:
     """
 
     def __init__(self, live: LiveNetwork, place: Path, loop: EventLoop, whole: int) -> None:
-        self._live, self._place, self._loop, self._whole = live, place, loop, whole
+        self._live, self.place, self._loop, self._whole = live, place, loop, whole
         self._rings: dict[str, PacketRing] = {}
         self._block = block_size(2 * len(live.topology.named("host")))
 
@@ -54,7 +56,7 @@ class Captures:
         if name in self._rings:
             return
         with network_namespace(self._live.pid(node)):
-            file = self._place / f"{name}.pcap"
+            file = self.place / f"{name}.pcap"
             ring = self._rings[name] = PacketRing(interface, file, self._block, self._whole)
         self._loop.watch(ring.fileno(), ring.take)
 
@@ -118,7 +120,7 @@ def perform(data: Any, job: JobContext) -> None:
                 captures.begin(port.node, port.name, port.name)
         live.shape()
         job.start_flows()
-        network = DrivenNetwork(live, loop, captures)
+        network = DrivenNetwork(live, loop, captures, Faults(live, loop, job.line.seed))
         try:
             network.obey(OrderLine())
         finally:
@@ -141,8 +143,11 @@ def _ways(topology: TopologySpec, hosts: list[str]) -> list[tuple[str, str]]:
 class DrivenNetwork:
     """A live network and its programs, numbered from 0 in the order of their starts."""
 
-    def __init__(self, live: LiveNetwork, loop: EventLoop, captures: Captures) -> None:
-        self._live, self._loop, self._captures = live, loop, captures
+    def __init__(
+        self, live: LiveNetwork, loop: EventLoop, captures: Captures, faults: Faults
+    ) -> None:
+        self._live, self._loop, self._captures, self._faults = live, loop, captures, faults
+        self._fault_numbers = count()
         self._programs: list[UserProgram] = []
         self._channels = {port.name: port.channel for port in live.topology.ports if port.channel}
         self._translations = Translations(live)
@@ -233,6 +238,33 @@ class DrivenNetwork:
         else:
             before = {name: self._channels[name] for name in ports}
             self._later(at, lambda: self._set(fresh), lasts, lambda: self._set(before))
+
+    def _do_fault(
+        self, fault: dict[str, Any], ports: dict[str, list[str]], at: int, lasts: int | None
+    ) -> list[int]:
+        """Put a fault at several ports, and return the numbers of what that makes."""
+        wanted: Fault = from_data(Fault, fault)
+        places = [Spot(port, tuple(sources)) for port, sources in ports.items()]
+        numbers = [next(self._fault_numbers) for _ in places]
+
+        def begin() -> None:
+            for number, place in zip(numbers, places, strict=True):
+                self._faults.put(number, place, wanted)
+
+        self._later(at, begin, lasts, lambda: self._do_heal(numbers))
+        return numbers
+
+    def _do_heal(self, faults: list[int] | None) -> None:
+        """End faults, or all that were ever asked for."""
+        for number in range(next(self._fault_numbers)) if faults is None else faults:
+            self._faults.heal(number)
+
+    def _do_hits(self, faults: list[int]) -> int:
+        return sum(map(self._faults.hits, faults))
+
+    def _do_reset(self, ends: list[tuple[str, int]]) -> int:
+        self._captures.write()
+        return self._faults.reset(ends, self._captures.place)
 
     def _do_carrier(self, interface: str, up: bool, at: int, lasts: int | None) -> None:
         change = partial(set_carrier, self._live, interface)

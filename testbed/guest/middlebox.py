@@ -164,8 +164,9 @@ class Translations:
         start = ".".join(outer.address.split(".")[:2])
         public = f"{start}.{_OUTER}.{self.count}"
         self._tell_neighbours(outer, public)
-        known = self.ports.setdefault(outer.port.name, set())
-        lines = [] if known else [f"qdisc add dev {outer.port.name} clsact"]
+        self.ports.setdefault(outer.port.name, set())
+        self.live.hook(outer.port)
+        lines: list[str] = []
         for number, host in enumerate(hosts):
             block = ""
             if len(hosts) > 1:
@@ -186,7 +187,8 @@ class Translations:
             "ingress": f"match ip dst {public}/32{block} action nat ingress {public}/32 {address}",
         }
         for way, rule in rules.items():
-            place = f"dev {outer.port.name} {way} protocol ip pref {preference}"
+            chain = " chain 1" if way == "egress" else ""
+            place = f"dev {outer.port.name} {way}{chain} protocol ip pref {preference}"
             if host in known:
                 yield f"filter del {place}"
             yield f"filter add {place} u32 {rule}"

@@ -89,6 +89,13 @@ def cable(left: CableEnd, right: CableEnd) -> NetlinkRequest:
     return NetlinkRequest(words, _NEW_LINK, left.body() + kind, _CREATE_NEW)
 
 
+def dummy(interface: str) -> NetlinkRequest:
+    """Return an interface from which packets lead nowhere."""
+    body = bytes(_LINK.size) + attribute(3, interface.encode() + b"\0")
+    kind = attribute(18, attribute(1, b"dummy"))  # IFLA_LINKINFO, IFLA_INFO_KIND
+    return NetlinkRequest(f"link add {interface} type dummy", _NEW_LINK, body + kind, _CREATE_NEW)
+
+
 def up(interface: str, is_up: bool = True) -> NetlinkRequest:
     """Take an interface up, or down. Raises OSError if the namespace has none of that name."""
     body = _LINK.pack(0, 0, socket.if_nametoindex(interface), _UP if is_up else 0, _UP)

@@ -38,6 +38,7 @@ try:
 except ImportError:  # no Mininet: reported when a network is built, not when this is imported
     nodes = None  # type: ignore[assignment]
 
+_LAST = 65000  # preference of a chain's last filter
 _INITIAL = re.compile(r" initcwnd \d+")
 
 
@@ -65,6 +66,7 @@ class LiveNetwork:
     _windows: set[str] = field(default_factory=set)
     _own_settings: int = 0
     _readers: dict[tuple[str, bool], QdiscReader] = field(default_factory=dict)
+    _hooked: set[str] = field(default_factory=set)
 
     def pid(self, node: str) -> int:
         """Return the process whose network namespace the node lives in."""
@@ -173,17 +175,28 @@ class LiveNetwork:
             int(row["qlen"]) for rows in self.qdiscs().values() for row in rows if row.get("root")
         )
 
-    def _namespace_of(self, port: Port) -> str:
+    def namespace_of(self, port: Port) -> str:
         """Return a node in the namespace of a port; all switches share one."""
         switches = self.topology.named("switch")
         return switches[0] if port.node in switches else port.node
+
+    def hook(self, port: Port) -> None:
+        """Let filters see what leaves a port: faults in chain 0, and then all others in chain 1."""
+        if port.name in self._hooked:
+            return
+        self._hooked.add(port.name)
+        lines = (
+            f"qdisc add dev {port.name} clsact",
+            f"filter add dev {port.name} egress pref {_LAST} matchall action goto chain 1",
+        )
+        self.batch(self.namespace_of(port), ["tc"], lines)
 
     def _shaped(self) -> dict[str, list[tuple[str, Channel]]]:
         """Return the ports that have channels, by a node of each namespace."""
         shaped: dict[str, list[tuple[str, Channel]]] = {}
         for port in self.topology.ports:
             if port.channel:
-                shaped.setdefault(self._namespace_of(port), []).append((port.name, port.channel))
+                shaped.setdefault(self.namespace_of(port), []).append((port.name, port.channel))
         return shaped
 
     def _qdisc_rows(self, node: str) -> list[dict[str, Any]]:
@@ -242,7 +255,7 @@ class LiveNetwork:
     def change(self, name: str, channel: Channel) -> list[dict[str, Any]]:
         """Give port `name` another channel, and check it. Its qdiscs as they were just before."""
         port = next(port for port in self.topology.ports if port.name == name)
-        node = self._namespace_of(port)
+        node = self.namespace_of(port)
         before = [row for row in self._qdisc_rows(node) if row["dev"] == name]
         self._set_channels(node, [(name, channel)], change=True)
         return before

@@ -10,6 +10,7 @@ import mmap
 import os
 import socket
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -150,3 +151,12 @@ def _tagged(data: bytes, memory: mmap.mmap, frame: int, status: int) -> bytes:
     tag, kind = _VLAN_OF.unpack_from(memory, frame + _VLAN_AT)
     protocol = kind if status & _HAS_PROTOCOL else _VLAN
     return data[:_MACS] + struct.pack(">HH", protocol, tag & 0xFFFF) + data[_MACS:]
+
+
+def frames_of(file: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the frames of a file that a ring wrote, each with its time in nanoseconds."""
+    with file.open("rb") as opened:
+        opened.seek(EMPTY)
+        while head := opened.read(_RECORD.size):
+            seconds, nanoseconds, length, _whole = _RECORD.unpack(head)
+            yield seconds * 10**9 + nanoseconds, opened.read(length)

@@ -14,6 +14,7 @@ import pytest
 from experiments.cli.exec import execute
 from experiments.programs import folders
 from experiments.programs.folders import VisibleFolders, environment, folders_for
+from experiments.programs.links import channel
 from experiments.programs.network import Network
 from experiments.programs.program import (
     RUNNER,
@@ -21,7 +22,6 @@ from experiments.programs.program import (
     ProgramFailed,
     answered,
     asked,
-    channel,
     nanoseconds,
 )
 from testbed.virtual.guest import GuestLine, LineClosed, LineSilent, guest_line

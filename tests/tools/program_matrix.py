@@ -22,8 +22,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.programs.links import channel
 from experiments.programs.network import Network
-from experiments.programs.program import channel
 from experiments.programs.start import NetworkOptions, started
 from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
 from topologies.shapes import two_hosts

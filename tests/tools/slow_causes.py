@@ -23,8 +23,8 @@ from analysis.analyze.causes import Cause
 from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.listed import of_reading
 from analysis.analyze.verdict import verdict
+from experiments.programs.links import NetworkLink, channel, link_of
 from experiments.programs.network import Network
-from experiments.programs.program import NetworkLink, channel
 from experiments.programs.start import network
 from tests.tools.slow_scenarios import SCENARIOS, TO_RECEIVER, TO_SENDER, Transfer, drawn
 from topologies.shapes import chain
@@ -38,7 +38,7 @@ PLACES = {"sender": "h2-eth0", "middle": _MIDDLE, "receiver": "h1-eth0"}
 
 
 def _ports(running: Network, names: tuple[str, ...]) -> NetworkLink:
-    return NetworkLink(running, tuple(port for port in running.link.ports if port.name in names))
+    return link_of(running, (port for port in running.topology.ports if port.name in names))
 
 
 def _shape(running: Network, wanted: Transfer) -> None:
@@ -89,7 +89,7 @@ def transfer(running: Network, wanted: Transfer, port: int) -> None:
     words = [f"{name}={value}" for name, value in told.items()]
     if wanted.down:
         broken = _ports(running, wanted.lost or (*TO_RECEIVER, *TO_SENDER))
-        broken.down(wanted.down[0], wanted.down[1])
+        broken.down(at=wanted.down[0], for_=wanted.down[1])
     setting = f"echo {int(wanted.scaled)} > /proc/sys/net/ipv4/tcp_window_scaling"
     running.h1.run(["/bin/sh", "-c", setting])
     with _policed(running, wanted):

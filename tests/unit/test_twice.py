@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.programs.links import channel
 from experiments.programs.network import Network
-from experiments.programs.program import Program, channel
+from experiments.programs.program import Program
 from experiments.programs.start import differences, twice
 from experiments.run.verify import difference
 from tests.analysis.frames import ACK, ETHERNET, Record, ipv4, ipv6, link_header, pcap, tcp

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import pytest
 
+from experiments.programs.links import channel
 from experiments.programs.network import Network
-from experiments.programs.program import channel
 from experiments.programs.start import NetworkOptions, started
 from tests.virtual.conftest import ROOT
 from topologies.shapes import two_hosts

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.flows.reader import read
 from analysis.pages.run import RunReport
-from experiments.programs.program import channel
+from experiments.programs.links import channel
 from experiments.reporting.studies import make_report
 from experiments.run.request import RunRequest
 from experiments.run.seed import refuse_modules

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from analysis.flows import read
+from experiments.programs.links import channel
 from experiments.programs.network import Network
-from experiments.programs.program import channel
 from experiments.programs.start import NetworkOptions, started
 from experiments.study.kernels import lab_sysctls
 from tests.virtual.conftest import ROOT
@@ -147,8 +147,8 @@ def test_a_link_keeps_what_is_not_changed(ready_lab) -> None:
         network.sleep("10s")
         network.link.change(loss="1%")
         assert network.h1.call(seen_as, "h2")[2] == pytest.approx(0.16, abs=0.01)
-        with pytest.raises(UsageError, match="between h1 and h2"):
-            network.link_between("h1", "h2")
+        with pytest.raises(UsageError, match="no link with a delay"):
+            network.link_between("h1", "h2").change(loss="1%")
         with pytest.raises(UsageError, match="loss"):
             network.link.change(loss="200%")
 

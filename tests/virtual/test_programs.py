@@ -13,8 +13,9 @@ from textwrap import dedent
 
 import pytest
 
+from experiments.programs.links import channel
 from experiments.programs.network import Network
-from experiments.programs.program import ProgramFailed, channel
+from experiments.programs.program import ProgramFailed
 from experiments.programs.start import NetworkOptions, started
 from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
 from tests.virtual.conftest import ROOT
