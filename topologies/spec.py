@@ -24,6 +24,7 @@ LONGEST_DELAY = Duration.parse("60s")
 # That of a delay line without delay, which detaches packets from the sockets that sent them.
 SHORTEST_DELAY = Duration.parse("100ns")
 MOST_PACKETS = Packets(1_000_000)
+_LARGEST_BURST = Size(1 << 30)
 CUT_OFF = "tcplab cut this flow off"
 """In the client's file of a flow whose duration ended before its amount had arrived."""
 _FULL_FRAME_NS = 1514 * 8 * 10**9  # bits of a full frame on Ethernet, for a time in nanoseconds
@@ -38,7 +39,8 @@ class Channel:
 
     `queue` are those that wait, without the one that is being sent.
     A packet is lost before it waits, as in Mininet's TCLink, whose HTB drops in its netem leaf.
-    Jitter reorders packets, as netem's does. `line` is how many packets the delay line holds at
+    Jitter reorders packets, as netem's does, unless `order` is kept: a packet then waits for the
+    one ahead of it. `line` is how many packets the delay line holds at
     once: by default more than any path has on its way; netem's own default is 1000. Packets that a
     full line drops are counted with the lost ones.
     Each packet's delay is longer by a random part of `processing`, a share of the time that a full
@@ -48,6 +50,7 @@ class Channel:
     `settings` are parameters of the discipline, such as (("target", "5ms"),).
     `gemodel` loses packets in bursts instead of `loss`, such as "p=1% r=25% 1-h=100% 1-k=0%"
     (Gilbert and Elliott's model, by the names of tc-netem(8)).
+    A `policer` drops, before all else, what exceeds this rate by `policer_burst`; none at 0.
     """
 
     bandwidth: Rate
@@ -60,6 +63,9 @@ class Channel:
     processing: Share = Share(0)
     settings: tuple[tuple[str, str], ...] = ()
     gemodel: str = ""
+    order: Literal["free", "kept"] = "free"
+    policer: Rate = Rate(0)
+    policer_burst: Size = Size(65536)
 
     @property
     def bursts(self) -> GilbertElliott | None:
@@ -97,6 +103,9 @@ class Channel:
             processing: Share | str = Share(0),
             settings: tuple[tuple[str, str], ...] = (),
             gemodel: str = "",
+            order: Literal["free", "kept"] = "free",
+            policer: Rate | str = Rate(0),
+            policer_burst: Size | str = Size(65536),
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -125,6 +134,9 @@ class Channel:
                 )
             object.__setattr__(self, "gemodel", self.bursts.text)
         within("delay line", self.line, Packets(1), MOST_PACKETS)
+        if self.policer.base:
+            within("policer", self.policer, SLOWEST, FASTEST)
+            within("policer_burst", self.policer_burst, JUMBO, _LARGEST_BURST)
         if self.jitter > self.delay:
             raise UsageError(
                 f"A jitter of {self.jitter} is above the delay of {self.delay}: a packet would"

@@ -224,6 +224,7 @@ class DropCauses:
     random: float
     full_queue: float
     managed: float
+    policed: float
     hosts: Mapping[tuple[str, str], float]
     unasked: float | None
 
@@ -237,6 +238,7 @@ def drop_causes(run: RunRecord, trial: Trial) -> DropCauses | None:
     if not grown or not any(port.passed for port in ports) or not run.counts_segments:
         return None
     random, dropped = sum(port.lost for port in ports), sum(port.dropped for port in ports)
+    policed = sum(port.policed for port in ports)
     managed = sum(map(qdiscs.managed_drops, qdiscs.after))
     hosts = {
         (host, name): count
@@ -245,8 +247,9 @@ def drop_causes(run: RunRecord, trial: Trial) -> DropCauses | None:
         if (count := _dropped_by_host(counts, name)) > 0
     }
     sent = sum(_sum(counts, _SENT) for counts in grown.values())
-    unasked = _unasked(list(grown.values()), sent - random - dropped - _reordered(trial))
-    return DropCauses(sent, random, dropped - managed, managed, hosts, unasked)
+    unasked = _unasked(list(grown.values()), sent - random - dropped - policed - _reordered(trial))
+    queues = dropped - managed, managed
+    return DropCauses(sent, random, *queues, policed, hosts, unasked)
 
 
 def _dropped_by_host(counts: Counts, name: str) -> float:

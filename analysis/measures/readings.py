@@ -149,8 +149,9 @@ class TrialReadings:
         """All ports together; tc counts as tcpdump does if hosts cut up their segments."""
         qdiscs = self.trial.files.qdiscs(self.problems)
         ports = [qdiscs.port_loss(port) for port in qdiscs.after]
-        lost, dropped = (sum(port.lost for port in ports), sum(port.dropped for port in ports))
-        offered = lost + dropped + sum(port.passed for port in ports)
+        lost = sum(port.lost for port in ports)
+        dropped = sum(port.dropped + port.policed for port in ports)
+        offered = sum(port.offered for port in ports)
         counted = {"dropped": dropped, "marked": sum(map(qdiscs.marks, qdiscs.after))}
         if not offered or not self.run.counts_segments:
             return counted
@@ -208,6 +209,7 @@ class TrialReadings:
             "random": causes.random,
             "full_queue": causes.full_queue,
             "active_queue_management": causes.managed,
+            "policed": causes.policed,
             "hosts": sum(causes.hosts.values()),
         }
         return values | ({} if causes.unasked is None else {"unasked": causes.unasked})

@@ -142,7 +142,7 @@ def _uncounted(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses)
     if not traffic.whole:
         return None if network.host_ports else causes.unasked
     counted = (network.qdiscs.port_loss(port.name) for port in network.ports)
-    lost = traffic.missing - sum(port.lost + port.dropped for port in counted)
+    lost = traffic.missing - sum(port.lost + port.dropped + port.policed for port in counted)
     return max(0.0, lost - traffic.cut_off) if lost > 0 else lost
 
 

@@ -52,8 +52,8 @@ def _without(hosts: dict[str, dict[str, float]], absent: set[str]) -> dict[str, 
     }
 
 
-_LINE, _RATE, _QUEUE = "1:", "2:", "3:"
-"""Handles of delay line, rate and queue."""
+_LINE, _RATE, _QUEUE, _POLICER = "1:", "2:", "3:", "ffff:"
+"""Handles of delay line, rate, queue, and of the filters in front of them."""
 _OF_HOST = "10:"  # handle of netem on a host's own port
 
 
@@ -105,17 +105,18 @@ class Qdisc(Struct, frozen=True):
 class PortLoss:
     """The fate of the packets offered to a port, in packets.
 
-    `lost` at random, `dropped` by a full queue, `passed` on.
+    `policed` before all else, `lost` at random, `dropped` by a full queue, `passed` on.
     """
 
     port: str
     lost: float
     dropped: float
     passed: float
+    policed: float = 0.0
 
     @property
     def offered(self) -> float:
-        return self.lost + self.dropped + self.passed
+        return self.policed + self.lost + self.dropped + self.passed
 
     @property
     def share(self) -> float:
@@ -149,7 +150,8 @@ class QdiscsFile(Struct, frozen=True):
         # passes on the queue's).
         dropped = max(self._grown(port, _RATE, "drops"), self._grown(port, _QUEUE, "drops"))
         lost = self._grown(port, _LINE, "drops") - dropped
-        return PortLoss(port, lost, dropped, self._grown(port, _LINE, "packets"))
+        passed, policed = self._grown(port, _LINE, "packets"), self._grown(port, _POLICER, "drops")
+        return PortLoss(port, lost, dropped, passed, policed)
 
     def managed_drops(self, port: str) -> float:
         """Packets that active queue management dropped although there was room.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, Unpack
 
 from experiments.programs.program import Ordered, nanoseconds
 from experiments.programs.words import FaultWords, LinkWords, Side, fault_fields
+from experiments.study.delays import read_delays
 from topologies.data import from_data, to_data
 from topologies.errors import UsageError, named
 from topologies.faults import Answer, Fault, FaultKind, Spot, spots
@@ -102,6 +104,11 @@ class NetworkLink:
             from_data(Channel, {**to_data(port.channel), **values}, port.name)
         names = [port.name for port in ports]
         self.network.order("link", ports=names, values=values, **during(at, for_))
+
+    def follow(self, delays: Path | str, side: Side = "both") -> None:
+        """Give the link the delays of a file: a line is a time from now and a delay, 2s 80ms."""
+        for time, delay in read_delays(delays):
+            self.change(side, at=str(time), delay=str(delay))
 
     def drop(self, side: Side = "both", **words: Unpack[FaultWords]) -> NetworkFault:
         """Lose packets, such as nth=3, flag="SYN", larger="1400B" (a black hole) or share="5%"."""

@@ -27,6 +27,9 @@ class LinkWords(TypedDict, total=False):
     line: str
     processing: str
     gemodel: str
+    order: Literal["free", "kept"]
+    policer: str
+    policer_burst: str
 
 
 Side = Literal["both", "right", "left"]

@@ -2,7 +2,8 @@
 
 The link is the slowest channel on the way of each flow, there and back. Its fields are those of a
 channel, and the parameters of its discipline; link.cake.bandwidth is the rate of cake's shaper.
-`link.trace` gives the way of each flow's data rates over time, as in the module trace.
+`link.trace` gives the way of each flow's data rates over time, and `link.back_trace` the way back.
+`link.delay_file` is a file of delays over time, both ways (experiments.study.delays).
 
 Traces of packet opportunities, in the format of Mahimahi's mm-link, as rates of a link.
 
@@ -14,14 +15,16 @@ loses the times within them. Without an opportunity it carries one packet until 
 import dataclasses
 import typing
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from experiments.spec import ExperimentSpec, LinkChange
+from experiments.study.delays import read_delays
 from topologies.data import from_data
 from topologies.disciplines import discipline, disciplines
 from topologies.disciplines.base import Discipline
@@ -105,8 +108,10 @@ def _stamp(text: str, before: int, where: str) -> int:
     return int(text)
 
 
-def with_trace(spec: ExperimentSpec, name: str) -> ExperimentSpec:
+def with_trace(spec: ExperimentSpec, name: str, back: bool = False) -> ExperimentSpec:
     """Return the spec whose slowest links towards receivers follow a trace until the flows end.
+
+    With `back` it is those towards senders.
 
     The spec has the rates, and needs the file no more. Its topology has their mean, to which the
     links return at the end. Raises UsageError.
@@ -119,11 +124,7 @@ def with_trace(spec: ExperimentSpec, name: str) -> ExperimentSpec:
             f"A trace for {end} changes the link too often.",
             f"Let all flows end within {_at(_MOST_BINS)}.",
         )
-    traced = {_slowest(spec, flow.sender, flow.receiver) for flow in spec.flows}
-    if fixed := {port.name for port in traced} & {change.port for change in spec.changes}:
-        raise UsageError(
-            f"{min(fixed)} changes already, and is to follow a trace.", "Leave out one of both."
-        )
+    traced = _slowest_ports(spec, back)
     rates = [*trace.rates(bins), trace.mean]
     ports = sorted(traced, key=attrgetter("name"))
     changes = [change for port in ports for change in _changes(port, rates)]
@@ -133,6 +134,32 @@ def with_trace(spec: ExperimentSpec, name: str) -> ExperimentSpec:
 
 def _at(number: int) -> Duration:
     return Duration(number * BIN * TIMES["ms"])
+
+
+def with_delays(spec: ExperimentSpec, name: str) -> ExperimentSpec:
+    """Return the spec whose slowest links, both ways, have the delays of a file over time.
+
+    Raises UsageError.
+    """
+    found = _slowest_ports(spec, False) | _slowest_ports(spec, True)
+    changes = (
+        LinkChange(time, port.name, replace(port.channel, delay=delay))
+        for port in sorted(found, key=attrgetter("name"))
+        for time, delay in read_delays(name)
+        if port.channel
+    )
+    return replace(spec, changes=(*spec.changes, *changes))
+
+
+def _slowest_ports(spec: ExperimentSpec, back: bool) -> set[Port]:
+    """Return the ports that follow a file. Raises UsageError for one that changes already."""
+    ends = ((flow.sender, flow.receiver) for flow in spec.flows)
+    found = {_slowest(spec, *(pair[::-1] if back else pair)) for pair in ends}
+    if fixed := {port.name for port in found} & {change.port for change in spec.changes}:
+        raise UsageError(
+            f"{min(fixed)} changes already, and is to follow a file.", "Leave out one of both."
+        )
+    return found
 
 
 def _slowest(spec: ExperimentSpec, sender: str, receiver: str) -> Port:
@@ -166,15 +193,20 @@ _DIGITS = 6
 """Digits of a share that tc prints."""
 DISCIPLINE = "link.discipline"
 _HINTS = typing.get_type_hints(Channel)
-_TRACE = "trace"
-_FIELDS = {field.name for field in dataclasses.fields(Channel)} - {"settings"} | {_TRACE}
+_RATES = f"a trace of Mahimahi, or {' or '.join(PACKAGED)}."
+_FILES: dict[str, tuple[str, Callable[[ExperimentSpec, str], ExperimentSpec]]] = {
+    "trace": (f"Rates over time: {_RATES}", with_trace),
+    "back_trace": (f"Rates over time of the way back: {_RATES}", partial(with_trace, back=True)),
+    "delay_file": ("Delays over time, both ways: a file with lines such as 2s 80ms.", with_delays),
+}
+_FIELDS = {field.name for field in dataclasses.fields(Channel)} - {"settings"} | {*_FILES}
 
 
 def meant(name: str) -> tuple[type, str]:
     """Return the type of a field of the link, and a sentence about it. Raises UsageError."""
     field = name.removeprefix(PREFIX)
-    if field == _TRACE:
-        return str, f"Rates over time: a trace of Mahimahi, or {' or '.join(PACKAGED)}."
+    if field in _FILES:
+        return str, _FILES[field][0]
     if field in _FIELDS:
         return _HINTS[field], f"Field of the link: {field}."
     named = [(one, each) for one in disciplines().values() for each in one.parameters]
@@ -200,9 +232,10 @@ def with_link(spec: ExperimentSpec, chosen: Mapping[str, str], lenient: bool) ->
     `lenient` leaves out parameters that the discipline lacks.
     """
     fields = {name.removeprefix(PREFIX): value for name, value in chosen.items()}
-    trace = fields.pop(_TRACE, "")
-    if trace and "bandwidth" in fields:
-        raise UsageError("A link has a trace and a bandwidth.", "Leave out one of both.")
+    files = {name: fields.pop(name) for name in _FILES if name in fields}
+    for name, field in (("trace", "bandwidth"), ("delay_file", "delay")):
+        if files.get(name) and field in fields:
+            raise UsageError(f"A link has a {name} and a {field}.", "Leave out one of both.")
     own = {name: from_data(_HINTS[name], fields[name]) for name in fields if name in _FIELDS}
     given = {name: value for name, value in fields.items() if name not in _FIELDS}
     shaped = bottlenecks(spec)
@@ -223,7 +256,9 @@ def with_link(spec: ExperimentSpec, chosen: Mapping[str, str], lenient: bool) ->
     )
     topology = replace(spec.topology, links=links)
     made = replace(spec, topology=topology, changes=changes)
-    return with_trace(made, trace) if trace else made
+    for name, file in files.items():
+        made = _FILES[name][1](made, file) if file else made
+    return made
 
 
 def _changed(

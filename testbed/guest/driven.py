@@ -140,6 +140,19 @@ def _ways(topology: TopologySpec, hosts: list[str]) -> list[tuple[str, str]]:
     return [(one, other) for one in hosts for other in hosts if one != other]
 
 
+@dataclass(frozen=True, eq=False)
+class LinkValues:
+    """Values that channels of ports get, such as {"loss": "10%"}."""
+
+    ports: tuple[str, ...]
+    values: dict[str, Any]
+
+    def of(self, channel: Channel) -> Channel:
+        """Return a channel with these values. Raises UsageError."""
+        changed: Channel = from_data(Channel, {**to_data(channel), **self.values}, "link")
+        return changed
+
+
 class DrivenNetwork:
     """A live network and its programs, numbered from 0 in the order of their starts."""
 
@@ -150,6 +163,7 @@ class DrivenNetwork:
         self._fault_numbers = count()
         self._programs: list[UserProgram] = []
         self._channels = {port.name: port.channel for port in live.topology.ports if port.channel}
+        self._shaped, self._changes = dict(self._channels), list[LinkValues]()
         self._translations = Translations(live)
         self._begun, self._clock = time.monotonic_ns(), time.time_ns()
 
@@ -229,15 +243,12 @@ class DrivenNetwork:
     def _do_link(
         self, ports: list[str], values: dict[str, Any], at: int, lasts: int | None
     ) -> None:
-        fresh = {
-            name: from_data(Channel, {**to_data(self._channels[name]), **values}, name)
-            for name in ports
-        }
+        change, changes = LinkValues(tuple(ports), values), self._changes
         if lasts is None:
-            self._later(at, lambda: self._keep(fresh))
+            self._later(at, lambda: self._keep(change))
         else:
-            before = {name: self._channels[name] for name in ports}
-            self._later(at, lambda: self._set(fresh), lasts, lambda: self._set(before))
+            add, remove = (partial(each, change) for each in (changes.append, changes.remove))
+            self._later(at, lambda: self._reshape(add), lasts, lambda: self._reshape(remove))
 
     def _do_fault(
         self, fault: dict[str, Any], ports: dict[str, list[str]], at: int, lasts: int | None
@@ -291,13 +302,20 @@ class DrivenNetwork:
     def _do_sysctls(self, host: str, values: dict[str, str]) -> dict[str, str]:
         return self._live.set_sysctls(host, values)
 
-    def _keep(self, channels: dict[str, Channel]) -> None:
-        self._channels |= channels
-        self._set(channels)
+    def _keep(self, change: LinkValues) -> None:
+        """Change ports for good, under the changes that are for a time."""
+        self._channels |= {name: change.of(self._channels[name]) for name in change.ports}
+        self._reshape()
 
-    def _set(self, channels: dict[str, Channel]) -> None:
-        for name, channel in channels.items():
-            self._live.change(name, channel)
+    def _reshape(self, prepare: Callable[[], None] = lambda: None) -> None:
+        """Give ports whose values differ now their channels; all others keep their chance."""
+        prepare()
+        for name, channel in self._channels.items():
+            for change in self._changes:
+                channel = change.of(channel) if name in change.ports else channel
+            if channel != self._shaped[name]:
+                self._shaped[name] = channel
+                self._live.change(name, channel)
 
     def _do_loopback(self, host: str, values: dict[str, Any]) -> None:
         self._captures.begin(host, "lo", f"{host}-lo")

@@ -31,14 +31,13 @@ from topologies.disciplines import discipline
 from topologies.errors import TcplabError
 from topologies.notation import json_value
 from topologies.spec import ETHERNET, Channel, Port, TopologySpec
-from topologies.units import Packets
+from topologies.units import Packets, Rate, Size
 
 try:
     from testbed.guest import nodes
 except ImportError:  # no Mininet: reported when a network is built, not when this is imported
     nodes = None  # type: ignore[assignment]
 
-_LAST = 65000  # preference of a chain's last filter
 _INITIAL = re.compile(r" initcwnd \d+")
 
 
@@ -67,6 +66,7 @@ class LiveNetwork:
     _own_settings: int = 0
     _readers: dict[tuple[str, bool], QdiscReader] = field(default_factory=dict)
     _hooked: set[str] = field(default_factory=set)
+    _policers: dict[str, tuple[Rate, Size] | None] = field(default_factory=dict)
 
     def pid(self, node: str) -> int:
         """Return the process whose network namespace the node lives in."""
@@ -141,6 +141,9 @@ class LiveNetwork:
         for node, names in shaped.items():
             with network_namespace(self.pid(node)):
                 netlink.apply(map(netlink.without_qdiscs, dict.fromkeys(names)))
+        for port in self.topology.ports:
+            if self._policers.pop(port.name, None):
+                self.batch(self.namespace_of(port), ["tc"], [shaping.without_policer(port.name)])
         for host in self._windows:
             self.set_initial_window(host, None)
         for (node, name), value in self._found.items():
@@ -181,15 +184,24 @@ class LiveNetwork:
         return switches[0] if port.node in switches else port.node
 
     def hook(self, port: Port) -> None:
-        """Let filters see what leaves a port: faults in chain 0, and then all others in chain 1."""
-        if port.name in self._hooked:
-            return
-        self._hooked.add(port.name)
-        lines = (
-            f"qdisc add dev {port.name} clsact",
-            f"filter add dev {port.name} egress pref {_LAST} matchall action goto chain 1",
-        )
-        self.batch(self.namespace_of(port), ["tc"], lines)
+        """Let filters see what leaves a port."""
+        if port.name not in self._hooked:
+            self._hooked.add(port.name)
+            self.batch(self.namespace_of(port), ["tc"], shaping.hook_commands(port.name))
+
+    def _police(self, node: str, shaped: list[tuple[str, Channel]]) -> None:
+        """Give ports the policers of their channels, with a full bucket, where they differ."""
+        for name, channel in shaped:
+            asked = (channel.policer, channel.policer_burst) if channel.policer.base else None
+            if asked == (found := self._policers.get(name)):
+                continue
+            self.hook(next(port for port in self.topology.ports if port.name == name))
+            lines = [shaping.without_policer(name)] if found else []
+            self.batch(node, ["tc"], [*lines, *shaping.policer_commands(name, channel)])
+            self._policers[name] = asked
+            if asked:
+                show = ["tc", "filter", "show", "dev", name, "egress", "chain", "1"]
+                self.settings += shaping.compare_policer(name, channel, self.output(node, show))
 
     def _shaped(self) -> dict[str, list[tuple[str, Channel]]]:
         """Return the ports that have channels, by a node of each namespace."""
@@ -248,6 +260,7 @@ class LiveNetwork:
             with network_namespace(self.pid(node)):
                 requests = (shaping.request(name, channel, change) for name, channel in shaped)
                 netlink.apply(request for request in requests if request)
+        self._police(node, shaped)
         rows = self._qdisc_rows(node)
         for name, channel in shaped:
             self.settings += shaping.compare(name, channel, rows, frame, of_host)

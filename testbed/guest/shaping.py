@@ -32,7 +32,7 @@ from topologies.disciplines import discipline
 from topologies.errors import TcplabError
 from topologies.notation import json_value
 from topologies.spec import SHORTEST_DELAY, Channel, HostReordering
-from topologies.units import Duration, Packets, Quantity, Rate, Share
+from topologies.units import Duration, Packets, Quantity, Rate, Share, Size
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
 _BUFFER = 65535  # bytes of IP that TCP hands down at once if segmentation is on
@@ -63,7 +63,8 @@ def commands(
     delay, jitter = _delay(channel, of_host)
     line = f"delay {microseconds(delay)}"
     line += f" {microseconds(jitter)}" if jitter.base else ""
-    line += f" rate {_IN_ORDER}" if channel.processing_time.base else ""
+    in_order = channel.processing_time.base or channel.order == "kept"
+    line += f" rate {_IN_ORDER}" if in_order else ""
     loss = f" loss {channel.loss}" if channel.loss.base else ""
     if channel.bursts:
         loss = f" loss {channel.bursts.words}"
@@ -86,6 +87,49 @@ def changed(lines: list[str]) -> list[str]:
     net/sched/sch_tbf.c).
     """
     return [line.replace("qdisc add", "qdisc change", 1) for line in lines]
+
+
+_LAST = 65000  # preference of a chain's last filter
+_LARGEST = 1 << 17  # bytes of a buffer, which a policer drops if it is larger than this
+
+
+def hook_commands(interface: str) -> list[str]:
+    """Return lines that let filters see what leaves: faults in chain 0, then all others."""
+    return [
+        f"qdisc add dev {interface} clsact",
+        f"filter add dev {interface} egress pref {_LAST} matchall action goto chain 1",
+    ]
+
+
+def policer_commands(interface: str, channel: Channel) -> list[str]:
+    """Return the line for the channel's policer, which packets meet before the delay line."""
+    bucket = f"rate {channel.policer.base}bit burst {channel.policer_burst.base}b mtu {_LARGEST}"
+    police = f"matchall action police {bucket} conform-exceed drop/continue"
+    return [f"filter add {_policer(interface)} {police}"] if channel.policer.base else []
+
+
+def without_policer(interface: str) -> str:
+    """Return the line that removes the policer of a port."""
+    return f"filter del {_policer(interface)}"
+
+
+def _policer(interface: str) -> str:
+    return f"dev {interface} egress chain 1 pref 1"
+
+
+_POLICE = re.compile(r"police \S+ rate (\S+) burst ([\d.]+)([KM]?)b")
+_ROUNDED = 1024  # bytes to which tc rounds what it prints of a burst, at most
+
+
+def compare_policer(interface: str, channel: Channel, shown: str) -> list[InterfaceSetting]:
+    """Compare the policer with what tc shows, as text. Raises TcplabError if they differ."""
+    found = _POLICE.search(shown)
+    rate, number, unit = found.groups() if found else ("0bit", "0", "")
+    burst = round(float(number) * 1024 ** " KM".index(unit or " "))
+    return [
+        checked(interface, "policer", channel.policer, Rate.parse(rate)),
+        checked(interface, "policer_burst", channel.policer_burst, Size(burst), _ROUNDED),
+    ]
 
 
 def _delay(channel: Channel, of_host: bool) -> tuple[Duration, Duration]:

@@ -9,7 +9,14 @@ import json
 import pytest
 
 from testbed.guest import shaping
-from testbed.guest.shaping import FRAME, burst, commands, compare
+from testbed.guest.shaping import (
+    FRAME,
+    burst,
+    commands,
+    compare,
+    compare_policer,
+    policer_commands,
+)
 from topologies.errors import TcplabError
 from topologies.spec import Channel
 from topologies.units import Duration, Packets, Rate, Share
@@ -40,6 +47,25 @@ def test_the_commands_keep_delay_line_rate_and_queue_apart() -> None:
 
 def test_a_channel_without_delay_still_detaches_packets_from_their_socket() -> None:
     assert "delay 0.100us" in commands("s1-eth2", Channel(Rate.parse("1gbit")))[0]
+
+
+def test_jitter_keeps_the_order_if_it_shall() -> None:
+    kept = Channel("1gbit", "40ms", jitter="5ms", order="kept")
+    assert "delay 40000.000us 5000.000us rate 8tbit" in commands("s1-eth2", kept)[0]
+
+
+def test_a_policer_is_in_front_of_the_delay_line_and_read_back() -> None:
+    channel = dataclasses.replace(CHANNEL, policer=Rate.parse("2mbit"))
+    assert policer_commands("s1-eth2", CHANNEL) == []
+    (line,) = policer_commands("s1-eth2", channel)
+    assert "police rate 2000000bit burst 65536b" in line and "drop/continue" in line
+    shown = "  action order 1:  police 0x1 rate 2Mbit burst 64Kb mtu 128Kb action drop/continue"
+    found = [setting.found for setting in compare_policer("s1-eth2", channel, shown)]
+    assert found == ["2mbit", "64KiB"]
+    with pytest.raises(TcplabError, match="policer of 2mbit was asked for, the kernel has 20kbit"):
+        compare_policer("s1-eth2", channel, shown.replace("2Mbit", "20Kbit"))
+    with pytest.raises(TcplabError, match="the kernel has 0bit"):
+        compare_policer("s1-eth2", channel, "")
 
 
 def test_what_the_kernel_has_is_the_channel() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.study.catalogue import find
+from experiments.study.delays import read_delays
 from experiments.study.grid import single
 from experiments.study.link import LinkTrace, read_trace
 from testbed.guest.namespaces import network_namespace
@@ -85,11 +86,43 @@ def test_a_link_follows_a_trace_towards_receivers_alone(tmp_path: Path) -> None:
     assert spec.changes[-1].channel == there
 
 
+def test_each_direction_follows_a_file(tmp_path: Path) -> None:
+    file = write(tmp_path, "0s 40ms\n# a hand-over\n1s 80ms\n1500ms 20ms # back\n")
+    settings = ["duration=1s", "link.queue=50"]
+    back = single(find("sack"), [*settings, "link.back_trace=on_off"]).spec
+    assert {change.port for change in back.changes} == {"s1-eth1"}
+    delays = single(find("sack"), [*settings, f"link.delay_file={file}"]).spec
+    found = [
+        (str(change.at), str(change.channel.delay))
+        for change in delays.changes
+        if change.port == "s1-eth1"
+    ]
+    assert found == [("0s", "40ms"), ("1s", "80ms"), ("1.5s", "20ms")]
+    assert len(delays.changes) == 2 * len(found)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "no line"),
+        ("1s", "cell.trace:1: '1s' is no time and delay"),
+        ("0s 4 apples", "no time and delay"),
+        ("0s 40apples", "cell.trace:1: '40apples'"),
+        ("1s 40ms\n1s 50ms", "1s comes after 1s"),
+    ],
+)
+def test_wrong_delays_are_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_delays(write(tmp_path, text))
+
+
 @pytest.mark.parametrize(
     "study, settings, message",
     [
         ("sack", ["link.trace=nowhere.trace"], "No such file"),
         ("sack", ["link.trace=on_off", "link.bandwidth=1mbit"], "a trace and a bandwidth"),
+        ("sack", ["link.delay_file=nowhere"], "No such file"),
+        ("sack", ["link.delay_file=nowhere", "link.delay=1ms"], "a delay_file and a delay"),
         ("sack", ["link.trace=on_off", "duration=2h"], "too often"),
         ("playground", ["change=5s bw=2mbit", "link.trace=on_off"], "changes already"),
     ],

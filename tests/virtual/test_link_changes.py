@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from analysis.measures.captures import drop_causes
 from analysis.network.verdict import Usability, judge_network
 from analysis.records.run_directory import run_of
 from experiments.play.columns import packets
 from experiments.play.settings import PlaySettings
 from experiments.run.seed import judge, limits_for, run_seed
 from experiments.spec import ExperimentSpec, Flow, LinkChange, congestion_control
+from experiments.study.catalogue import find
+from experiments.study.grid import single
 from topologies.data import to_data
 from topologies.shapes import two_hosts
 from topologies.spec import Channel
@@ -72,3 +75,16 @@ def test_every_condition_meets_the_same_changes(ready_lab, tmp_path: Path) -> No
         (change,) = json.loads((tmp_path / condition / "changes.json").read_text())
         rates = [row["options"]["rate"] for row in change["before"] if row["kind"] == "tbf"]
         assert rates == [channel.bandwidth.base / 8]
+
+
+def test_a_policed_study_is_good_and_knows_what_its_policer_dropped(
+    ready_lab, tmp_path: Path
+) -> None:
+    settings = ["link.policer=500kbit", "link.policer_burst=32KiB", "loss=0%", "duration=5s"]
+    spec = single(find("sack"), settings).spec
+    run_seed(spec, 1, tmp_path, limits_for(spec, 300.0), ready_lab, lambda *_: None)
+    assert not judge(spec, 1, tmp_path).failures
+    run = run_of(tmp_path, to_data(spec))
+    assert judge_network(run).verdict == Usability.GOOD
+    causes = [drop_causes(run, trial) for trial in run.trials]
+    assert all(each and each.policed > 10 and each.full_queue == 0 for each in causes)

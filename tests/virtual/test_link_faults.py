@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -278,6 +279,40 @@ def test_faults_and_translation_share_a_port(ready_lab) -> None:
         assert fault.hits == 1
         (row,) = network.capture("h2").connections
         assert row["host_a"] != "10.0.0.1" and network.capture("h1").connections[0].retransmissions
+
+
+def test_jitter_reorders_unless_the_order_is_kept(ready_lab) -> None:
+    with network_of(two_hosts(channel(delay="30ms", jitter="28ms"))) as network:
+        assert [*crossed(network, 1, 20)] != [*range(1, 21)]
+        network.link.change("right", order="kept")
+        delays = crossed(network, 100, 20)
+        assert [*delays] == [*range(100, 120)]
+        assert max(delays.values())[0] > 2 * min(delays.values())[0]
+
+
+def test_a_policer_drops_what_exceeds_its_bucket(ready_lab) -> None:
+    """A datagram takes 1042 bytes every 10 ms, which bring 100 to a bucket of 9000.
+
+    8 leave 1464 for the ninth. The next finds 522, and the sixteenth is the first to find 1042.
+    """
+    policer = channel(delay="5ms", policer="80kbit", policer_burst="9000B")
+    with network_of(two_hosts(policer)) as network:
+        assert [*crossed(network, 1, 20, 1000)] == [*range(1, 10), 16]
+        network.link.change("right", policer="0bit")
+        assert len(crossed(network, 100, 20, 1000)) == 20
+
+
+def test_delays_follow_a_file_and_changes_that_overlap_end_alone(ready_lab, tmp_path: Path) -> None:
+    (tmp_path / "delays").write_text("0s 20ms\n1s 60ms\n")
+    with network_of(two_hosts(LINK)) as network:
+        network.link.follow(tmp_path / "delays", "right")
+        assert min(crossed(network, 1).values())[0] < 21e6
+        network.link.change(for_="10s", loss="0.5%")
+        network.sleep("2s")
+        network.link.change(at="1s", for_="1s", queue="20")
+        network.sleep("9s")
+        late = crossed(network, 100)
+        assert all(60e6 < times[0] < 61e6 for times in late.values()) and len(late) == 6
 
 
 def test_faults_repeat(ready_lab) -> None:
