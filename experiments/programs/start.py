@@ -22,6 +22,7 @@ from experiments.run.session import lab_on
 from experiments.run.verify import Difference
 from experiments.run.verify import differences as captures_that_differ
 from testbed.guest.driven import DrivenSpec
+from testbed.guest.kernel_modules import DRIVER
 from testbed.guest.packet_ring import WHOLE
 from testbed.host.job_archive import job_archive
 from testbed.host.processes import claimed_processor
@@ -148,8 +149,15 @@ def _running(
     clock, computing = _clock(options.clock), _computing(options.cpu)
     with aloud():
         ready = _lab(options.kernel)
+    tunnel = ready.tunnel.read_bytes() if ready.tunnel.is_file() else b""
     archive = job_archive(
-        _JOB, to_data(spec), None, ahead=True, open_vswitch=False, seed=seed, clock=clock
+        _JOB,
+        to_data(spec),
+        {DRIVER: tunnel},
+        ahead=True,
+        open_vswitch=False,
+        seed=seed,
+        clock=clock,
     )
     with claimed_processor() as processor:
         settings = GuestSettings(

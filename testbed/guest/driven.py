@@ -18,6 +18,7 @@ from typing import Any
 from testbed.guest.faults import Faults
 from testbed.guest.host_root import HostFolders, make_root, make_roots
 from testbed.guest.job_entry import JobContext, OrderLine
+from testbed.guest.kernel_modules import DRIVER, load_tunnel
 from testbed.guest.middlebox import (
     Translations,
     add_ipv6,
@@ -97,6 +98,8 @@ class DrivenSpec:
 def perform(data: Any, job: JobContext) -> None:
     """Build the network that `data` describes, and obey orders until one says to end."""
     spec: DrivenSpec = from_data(DrivenSpec, data)
+    if job.attached(DRIVER):
+        load_tunnel(job)
     job.line.network()
     hosts = {name: address_of(spec.topology, name) for name in spec.topology.named("host")}
     ways = _ways(spec.topology, list(hosts))

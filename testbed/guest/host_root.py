@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.guest.kernel_modules import TUNNEL
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
 from topologies.addresses import ipv6_of
@@ -154,6 +155,9 @@ def _make_devices(dev: Path) -> None:
     for name, numbers in _DEVICES.items():
         os.mknod(dev / name, 0o20666, os.makedev(*numbers))
         (dev / name).chmod(0o666)
+    if TUNNEL.exists():
+        (dev / "net").mkdir()
+        os.mknod(dev / "net/tun", 0o20666, TUNNEL.stat().st_rdev)
     for name, target in _LINKS.items():
         (dev / name).symlink_to(target)
     for name, kind, options in (("pts", "devpts", "ptmxmode=0666"), ("shm", "tmpfs", "mode=1777")):

@@ -5,7 +5,9 @@ The source is text and data. It becomes a program only in the sealed build
 it can harm, or in the native testbed if that was asked for.
 """
 
+import ctypes
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +18,7 @@ from typing import Any
 
 from testbed.guest.job_entry import JobContext
 from testbed.guest.namespaces import available_algorithms, permit_algorithm
-from testbed.guest.programs import run, waited_for
+from testbed.guest.programs import run, wait_for, waited_for
 from topologies.errors import CommandError, TcplabError, UsageError
 
 LONGEST = 256 * 1024
@@ -28,6 +30,9 @@ _REGISTERED = re.compile(r'\.\s*name\s*=\s*"([^"\n]*)"')
 # What C is not: strings stay, comments go.
 _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _UNUSED = 60.0  # seconds until the last connection has let go of its congestion control
+DRIVER, TUNNEL = "tun.ko", Path("/dev/net/tun")
+_FINIT_MODULE = 313  # of x86-64; glibc has no function for it
+_libc = ctypes.CDLL(None, use_errno=True)
 _LOUDNESS = Path("/proc/sys/kernel/printk")
 
 
@@ -146,14 +151,26 @@ def _row(module: KernelModule, job: JobContext) -> dict[str, Any]:
 
 
 def insert(name: str, file: Path) -> None:
-    """insmod(8). Raises TcplabError if the kernel refuses the module."""
-    try:
-        run(["insmod", str(file)])
-    except CommandError as error:
-        problem = f"The kernel did not take {name}: {error.problem.splitlines()[-1]}."
-        raise TcplabError(
-            problem, "The kernel's reason is in console.log of the run's folder, or in dmesg."
-        ) from error
+    """Load a module. Raises TcplabError if the kernel refuses it."""
+    with file.open("rb") as module:
+        if _libc.syscall(_FINIT_MODULE, module.fileno(), b"", 0) == 0:
+            return
+    raise TcplabError(
+        f"The kernel did not take {name}: {os.strerror(ctypes.get_errno())}.",
+        "The kernel's reason is in console.log of the run's folder, or in dmesg.",
+    )
+
+
+def load_tunnel(job: JobContext) -> None:
+    """Load the driver of TUN and TAP, unless the kernel has it built in. Raises TcplabError."""
+    if TUNNEL.exists():
+        return
+    driver = job.work / DRIVER
+    driver.write_bytes(job.attached(DRIVER))
+    if not driver.stat().st_size:
+        raise TcplabError("This kernel has no tunnel (CONFIG_TUN).", "Choose another kernel.")
+    insert("tun", driver)
+    wait_for("the tunnel's device", TUNNEL.exists, 10.0)
 
 
 def _line_of(name: str) -> str:

@@ -18,12 +18,10 @@ from subprocess import DEVNULL, PIPE, STDOUT, Popen
 from typing import Any
 
 from testbed.guest.job_entry import JobContext
-from testbed.guest.kernel_modules import insert
+from testbed.guest.kernel_modules import load_tunnel
 from testbed.guest.programs import all_ended_afterwards, printed, wait_for
-from topologies.errors import TcplabError
 
-OUTCOMES, PROGRAM, DRIVER = "outcomes.jsonl", "packetdrill", "tun.ko"
-_TUNNEL = Path("/dev/net/tun")
+OUTCOMES, PROGRAM = "outcomes.jsonl", "packetdrill"
 _KEPT = 16_000  # bytes from the end of what a script prints: packetdrill's message is its last
 _MOST = 64 << 20  # bytes that a script may print
 _LOOK = 0.5  # seconds between two looks whether a script has ended
@@ -50,7 +48,7 @@ def perform(data: Any, job: JobContext) -> None:
     start = []
     if data["confined"]:  # without the host's folders and most rights
         start = ["unshare", "--mount", "sh", "-c", _CONFINE, str(job.delivery.parent)]
-    _load_tunnel(job)
+    load_tunnel(job)
     for case in data["cases"]:
         job.enter(case["name"])
         job.line.network()
@@ -62,18 +60,6 @@ def perform(data: Any, job: JobContext) -> None:
             outcomes.write(json.dumps({"name": case["name"], **outcome}) + "\n")
             outcomes.flush()
             os.fsync(outcomes.fileno())
-
-
-def _load_tunnel(job: JobContext) -> None:
-    """The driver of the tunnel, unless the kernel has it built in. Raises TcplabError."""
-    if _TUNNEL.exists():
-        return
-    driver = job.work / DRIVER
-    driver.write_bytes(job.attached(DRIVER))
-    if not driver.stat().st_size:
-        raise TcplabError("This kernel has no tunnel (CONFIG_TUN), which packetdrill needs.", "")
-    insert("tun", driver)
-    wait_for("the tunnel's device", _TUNNEL.exists, 10.0)
 
 
 def _unpacked(names: list[str], job: JobContext) -> Path:

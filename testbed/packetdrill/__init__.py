@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from testbed.guest.packetdrill import DRIVER, OUTCOMES, PROGRAM
+from testbed.guest.kernel_modules import DRIVER
+from testbed.guest.packetdrill import OUTCOMES, PROGRAM
 from testbed.host.processes import guests_at_once
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Limits

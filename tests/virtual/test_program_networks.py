@@ -168,3 +168,30 @@ def test_programs_run_in_every_shape(
     with serving(topology, server) as network:
         assert network.host(client).call(seen_as, server)[2] >= 0.04
         assert len(network.capture(client).connections) == 1
+
+
+TUNNEL = """
+import fcntl, os, select, socket, struct, subprocess, sys
+mine, other = sys.argv[1:]
+tunnel = os.open("/dev/net/tun", os.O_RDWR)
+fcntl.ioctl(tunnel, 0x400454CA, struct.pack("16sH22x", b"tun0", 0x1001))  # TUNSETIFF, no header
+for words in (f"address add {mine} dev tun0", "link set tun0 up"):
+    subprocess.run(["ip", *words.split()], check=True)
+outer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+outer.bind(("", 5000))
+while True:
+    for ready in select.select([tunnel, outer], [], [])[0]:
+        if ready is outer:
+            os.write(tunnel, outer.recv(2000))
+        else:
+            outer.sendto(os.read(tunnel, 2000), (other, 5000))
+"""
+
+
+def test_programs_make_tunnels(ready_lab) -> None:
+    with started(two_hosts(NEAR), 1, None, NetworkOptions(project=ROOT)) as network:
+        for number, host, other in ((1, "h1", "h2"), (2, "h2", "h1")):
+            words = ["python3", "-c", TUNNEL, f"192.168.0.{number}/24", other]
+            network.host(host).start(words, port=5000)
+        ping = network.h1.run("ping -c 3 192.168.0.2").stdout
+        assert "3 packets transmitted, 3 received" in ping and "time=40" in ping
