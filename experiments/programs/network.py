@@ -46,6 +46,7 @@ from testbed.guest.packet_ring import WHOLE
 from testbed.host import supervise
 from testbed.host.supervise import usage_of
 from testbed.virtual.guest import LineSilent, RunningGuest
+from topologies.addresses import address_of
 from topologies.data import to_data
 from topologies.errors import TcplabError, UsageError
 from topologies.faults import partition
@@ -71,6 +72,11 @@ class Host:
 
     network: Network
     name: str
+
+    @property
+    def address(self) -> str:
+        """The IPv4 address of its first interface."""
+        return address_of(self.network.topology, self.name)
 
     def start(
         self,
