@@ -391,7 +391,7 @@ def test_one_loss_of_ten_thousand_is_used_with_care(
 ) -> None:
     network = cast(TrialNetwork, SimpleNamespace(label="on", host_ports=()))
     traffic = cast(TrialTraffic, SimpleNamespace(whole=False))
-    causes = DropCauses(10_000, 3, 20, 4, {}, unasked)
+    causes = DropCauses(10_000, 3, 20, 4, 0, {}, unasked)
     found = counts_module._unasked(network, traffic, causes)
     assert found.outcome == outcome and found.sentence.startswith(said)
     assert bool(found.sentence) == bool(said)
@@ -455,6 +455,6 @@ def test_drops_in_hosts_are_named_with_their_counter(
 ) -> None:
     network: Any = SimpleNamespace(label="on")
     hosts = {("h2", "TCPBacklogDrop"): float(dropped)} if dropped else {}
-    found = counts_module._of_hosts(network, DropCauses(sent, 0, 0, 0, hosts, 0))
+    found = counts_module._of_hosts(network, DropCauses(sent, 0, 0, 0, 0, hosts, 0))
     assert (found.outcome, found.excess) == (outcome, excess)
     assert found.measured == (f"h2 {dropped} (TCPBacklogDrop)" if dropped else "none")
