@@ -41,7 +41,7 @@ from topologies.spec import TopologySpec
 _JOB = "testbed.guest.driven"
 CLOCK = "2026-12-01"
 """The day that programs see unless another is named: certificates of this year are valid."""
-_BOOT = 120.0  # wall seconds
+_BOOT = 120.0  # wall seconds of a network, which gets one more for each node
 _FOREVER = 1e9  # wall seconds of a debugger's session
 _SECOND = 10**9
 _ANY_PYTHON = "python3"  # of a tree
@@ -172,7 +172,7 @@ def _running(
             computing=computing,
         )
         with guest(settings, compiled_code(ready), archive) as running:
-            running.first_message("The network", _BOOT)
+            running.first_message("The network", _BOOT + len(topology.nodes))
             foreign = options.root or options.image
             known = (topology, seed, out, project, environment(foreign), options.patience)
             python = _ANY_PYTHON if foreign else sys.executable
