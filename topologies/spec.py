@@ -8,7 +8,7 @@ hosts had one name these hosts (`TopologySpec.shaping_hosts`).
 
 from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -88,6 +88,14 @@ class Channel:
     def variation(self) -> Duration:
         """Greatest difference of a packet's delay from `delay`."""
         return self.jitter + self.processing_time
+
+    @property
+    def held(self) -> "Channel":
+        """The channel as the kernel holds it: rates are whole bytes a second."""
+        managed = discipline(self.discipline)
+        settings = ((name, managed.parameter(name).held(text)) for name, text in self.settings)
+        rate = Rate(self.bandwidth.base // 8 * 8)
+        return replace(self, bandwidth=rate, settings=tuple(settings))
 
     if TYPE_CHECKING:  # words are read by __post_init__
 

@@ -147,6 +147,11 @@ class FlowReadings:
             values["late"] = 100 * (len(taken) - in_time) / len(taken)
         return {**values, **percentiles(taken)}
 
+    @property
+    def timed(self) -> Mapping[str, Sequence[float]]:
+        """The times of all exchanges that were due."""
+        return {"exchange": self.taken} if self.taken else {}
+
     @cached_property
     def at_least(self) -> Values:
         """The percentiles of `exchanges` if each that did not end had ended when it was last seen.

@@ -47,6 +47,7 @@ that and the kernel's least retransmission time-out (200 ms) together.
 
 Together = Literal["", "rate", "mean", "p50"]
 Transport = Literal["", "tcp", "udp"]
+Scope = Literal["", "flow", "host", "port", "all flows", "all senders", "all ports", "all hosts"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ class Metric:
     swept; it belongs to each flow unless it is `of_run`. A `total` grows with the time that the
     flow sends. A term of expressions with several values of a flow becomes one number as
     `together` says. A metric is `windowed` if it can be computed for a part of the run, and
-    `of_packets` if it needs captures. Flows of another `transport` have none.
+    `of_packets` if it needs captures. Flows of another `transport` have none. As a metric of a
+    trial it is about its `scope`: the first flow, its host, the busiest port, or all of a kind.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Metric:
     windowed: bool = field(default=False, compare=False)
     of_packets: bool = field(default=False, compare=False)
     transport: Transport = field(default="", compare=False)
+    scope: Scope = field(default="", compare=False)
 
     @property
     def of_flows(self) -> bool:
@@ -161,7 +164,8 @@ def counters() -> frozenset[str]:
 def counter(name: str, title: str = "") -> Metric:
     """Return a counter of the sender's host: its growth during the trial, on any kernel."""
     source = f"counters.json, sender, {name}"
-    return Metric(f"nstat.{name}", "", title or name, source, _at(f"grown.{name}"))
+    value = _at(f"grown.{name}")
+    return Metric(f"nstat.{name}", "", title or name, source, value, scope="host")
 
 
 @cache
@@ -207,11 +211,21 @@ def _entries() -> Iterator[Metric]:
             windowed=kind in ("flow", *_TOGETHER) and group in _WINDOWED,
             of_packets=group in ("packets", "crossed"),
             transport=_TRANSPORTS.get(group, ""),
+            scope=_SCOPES.get(group, "" if kind in _TOGETHER else "flow"),
         )
 
 
 _TOGETHER: dict[str, Together] = {"rate": "rate", "share": "mean", "sample": "p50"}
 _TRANSPORTS: dict[str, Transport] = {"socket": "tcp", "sampled": "tcp", "datagrams": "udp"}
+_SCOPES: dict[str, Scope] = {
+    "path": "port",
+    **dict.fromkeys(("flows", "trips"), "all flows"),
+    "senders": "all senders",
+    **dict.fromkeys(("drops", "ports"), "all ports"),
+    **dict.fromkeys(("reordered", "hosts"), "all hosts"),
+    "udp": "",
+}
+"""Scopes of groups; the other groups are the first flow's."""
 _WINDOWED = ("rates", "socket", "sampled", "packets", "crossed")
 """Groups of a flow's values that are known of any part of the run."""
 _TABLE = tuple(_entries())

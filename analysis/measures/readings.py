@@ -330,15 +330,28 @@ def term_value(readings: TrialReadings, term: Term) -> float | None:
     span = _span(readings, term.window)
     if term.window and span is None:
         return None
-    flows = _within(readings.chosen(term.flows, term.metric.transport), span)
     if term.metric.is_rate and term.statistic in ("", "jain"):
+        flows = _within(readings.chosen(term.flows, term.metric.transport), span)
         return _of_rates(readings, term, flows, span)
-    found = [term.metric.value(flow) for flow in flows]
-    if term.metric.name == "queueing":
-        found += [_waits(port, span) for port in _ports(readings, term.flows)]
+    found = term_values(readings, term)
     if not found or any(value is None for value in found):
         return None
     return _statistic(term.statistic or term.metric.together or "mean", found)
+
+
+def term_values(readings: TrialReadings, term: Term) -> list[Any]:
+    """Return the values of each flow that the term names, and of ports: a number, several or None.
+
+    A window that the run does not reach has none.
+    """
+    span = _span(readings, term.window)
+    if term.window and span is None:
+        return []
+    flows = _within(readings.chosen(term.flows, term.metric.transport), span)
+    found = [term.metric.value(flow) for flow in flows]
+    if term.metric.name == "queueing":
+        found += [_waits(port, span) for port in _ports(readings, term.flows)]
+    return found
 
 
 def _span(readings: TrialReadings, window: Window | None) -> Span | None:

@@ -294,12 +294,19 @@ def rows_of(readings: Sequence[TrialReadings], text: str = "") -> list[Row]:
     if not text:
         return rows
     expression = parse(text)
-    trials = [Measured(each.trial, {}, (), terms_of(each, [expression])) for each in readings]
     values = {
         trial.trial.condition.name: trial.value(expression.metric)
-        for trial in with_expressions(trials, [expression])
+        for trial in expression_values(readings, expression)
     }
     return [{**row, text: values[str(row["condition"])]} for row in rows]
+
+
+def expression_values(
+    readings: Sequence[TrialReadings], expression: Expression
+) -> tuple[Measured, ...]:
+    """Return the trials with the value of an expression only."""
+    trials = [Measured(each.trial, {}, (), terms_of(each, [expression])) for each in readings]
+    return with_expressions(trials, [expression])
 
 
 def readings_of(run: RunRecord) -> list[TrialReadings]:

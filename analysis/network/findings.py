@@ -135,7 +135,11 @@ def _proofs(network: TrialNetwork) -> CheckFinding:
     proofs = network.trial.files.evidence(Problems()).proofs
     if not proofs:
         return unmeasured(PROOFS, network.label, "all", "it has no evidence.json with proofs")
-    failed = [proof.claim for proof in proofs if proof.held is not True]
+    failed = [
+        f"{proof.claim} ({'; '.join(proof.observed)})" if proof.observed else proof.claim
+        for proof in proofs
+        if proof.held is not True
+    ]
     sentence = f"It is not proved that {'; '.join(failed[:2])}."
     measured = f"{len(proofs) - len(failed)} of {len(proofs)}"
     return _all(PROOFS, network.label, measured, failed, CheckOutcome.UNUSABLE, sentence)

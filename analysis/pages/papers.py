@@ -22,6 +22,7 @@ from analysis.pages.sweep_courses import courses, shares
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.reporting import over_seeds
+from analysis.reporting.run_distributions import distribution
 from analysis.reporting.studies import ReportOf, plain, with_metrics
 from analysis.reporting.tables import Listing
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
@@ -170,16 +171,15 @@ _SINGLE = "Each run has a single flow, so there are no shares."
 class FigureRequest:
     """A figure of `kind` of the run or sweep in `folder`.
 
-    `metric` is for a box of a run and for all kinds of a sweep; one of exchanges makes the cdf of a
-    run that of response times. `quantities` are for series and grids. `report_of` finds the study's
-    table.
+    A cdf or box draws a `metric`, of a sweep a grid and a table as well; a series and a run's grid
+    have `quantities`, by default all. `report_of` finds the study's table.
     """
 
     folder: Path
     kind: Kind = "series"
     size: PaperSize = field(default_factory=PaperSize)
     metric: str | None = None
-    quantities: tuple[str, ...] = QUANTITIES
+    quantities: tuple[str, ...] = ()
     report_of: ReportOf = field(default=plain, repr=False)
 
     @property
@@ -199,9 +199,36 @@ class FigureRequest:
                 f"There is no width for {self.size.columns} columns of '{self.size.paper}'.",
                 f"Use 1 or 2 columns of {' or '.join(WIDTHS)}.",
             )
+        if self.metric and self.kind not in self._of_metrics:
+            raise UsageError(
+                f"{self._drawing} draws no metric, so '{self.metric[:60]}' would be left out.",
+                f"Choose --kind {' or '.join(self._of_metrics)}, or leave --metric out.",
+            )
+        if self.quantities and self.kind not in self._of_quantities:
+            raise UsageError(
+                f"{self._drawing} draws no quantities over time.",
+                f"Choose --kind {' or '.join(self._of_quantities)}, or leave --quantity out.",
+            )
         if self.metric and not self.is_sweep:
             _ = self.measure
         return self
+
+    @property
+    def _drawing(self) -> str:
+        return f"Kind '{self.kind}' of a {'sweep' if self.is_sweep else 'run'}"
+
+    @property
+    def _of_metrics(self) -> tuple[Kind, ...]:
+        return ("cdf", "box", "grid", "table") if self.is_sweep else ("cdf", "box")
+
+    @property
+    def _of_quantities(self) -> tuple[Kind, ...]:
+        return ("series",) if self.is_sweep else ("series", "grid")
+
+    @property
+    def over_time(self) -> tuple[str, ...]:
+        """The quantities of a series."""
+        return self.quantities or QUANTITIES
 
     @property
     def measure(self) -> Metric | None:
@@ -278,13 +305,17 @@ def _of_run(request: FigureRequest) -> PaperFigure | PaperTable:
     run = with_metrics(read_run(request.folder, problems), request.expressions)
     if not run.trials:
         raise TcplabError(f"'{request.folder}' holds no repetition.", "Run the experiment again.")
+    if request.kind == "cdf" and request.metric:
+        return PaperFigure(
+            _drawn(distribution(run, request.metric, problems), request), request.size
+        )
     results = measure_all(run, problems)
     if request.kind == "table":
         return PaperTable(_run_table(results, request.report_of), request.size)
     if request.kind == "shares" and len(run.flows) < 2:
         raise UsageError(_SINGLE, "Choose another kind.")
-    group = _RUN_KINDS[request.kind](results, request)
-    return PaperFigure(_drawn(group, request), _sized(request, results))
+    made = _RUN_KINDS[request.kind](results, request)
+    return PaperFigure(_drawn(made, request), _sized(request, results))
 
 
 def _sized(request: FigureRequest, results: RunResults) -> PaperSize:
@@ -292,7 +323,7 @@ def _sized(request: FigureRequest, results: RunResults) -> PaperSize:
     if request.kind not in ("series", "grid"):
         return request.size
     panels = over_seeds.Panels(results, request.kind == "grid").every
-    return request.size.in_rows(len(panels), len(request.quantities))
+    return request.size.in_rows(len(panels), len(request.over_time))
 
 
 def _run_table(results: RunResults, report_of: ReportOf) -> Listing:
@@ -304,15 +335,11 @@ def _run_table(results: RunResults, report_of: ReportOf) -> Listing:
 
 OfRun = Callable[[RunResults, FigureRequest], GraphGroup | None]
 _RUN_KINDS: dict[str, OfRun] = {
-    "series": lambda results, request: over_seeds.series(results, request.quantities),
+    "series": lambda results, request: over_seeds.series(results, request.over_time),
     "shares": lambda results, _: over_seeds.shares(results),
-    "cdf": lambda results, request: (
-        over_seeds.responses(results)
-        if (request.metric or "").startswith("exchange")
-        else over_seeds.delays(results)
-    ),
+    "cdf": lambda results, _: over_seeds.delays(results),
     "box": lambda results, request: over_seeds.boxes(results, request.measure),
-    "grid": lambda results, request: over_seeds.series(results, request.quantities, apart=True),
+    "grid": lambda results, request: over_seeds.series(results, request.over_time, apart=True),
 }
 OfSweep = Callable[[SweepRecord, SweepSamples], GraphGroup | None]
 _SWEEP_KINDS: dict[str, OfSweep] = {
@@ -325,7 +352,7 @@ _SWEEP_KINDS: dict[str, OfSweep] = {
 
 def _swept_series(sweep: SweepRecord, request: FigureRequest) -> PaperFigure:
     """Return the series of a sweep: each quantity's panels begin a row."""
-    groups = [group for group in courses(sweep, request.quantities) if group.graphs]
+    groups = [group for group in courses(sweep, request.over_time) if group.graphs]
     graphs = tuple(graph for group in groups for graph in group.graphs)
     caption = groups[0].caption if groups else ""
     group = _drawn(GraphGroup("series", "Over time", caption, graphs), request)
@@ -360,8 +387,9 @@ _LACKS = {
 def _drawn(group: GraphGroup | None, request: FigureRequest) -> GraphGroup:
     """Return the group that Matplotlib will draw, which is installed for the first one."""
     if group is None or not group.graphs:
+        lacks = _LACKS[request.kind] + (f" of '{request.metric}'" if request.metric else "")
         raise UsageError(
-            f"'{request.folder}' has {_LACKS[request.kind]}.",
+            f"'{request.folder}' has {lacks}.",
             "Choose another kind, more seeds, or a flow: --metric 'exchange_p95_ms[web]'.",
         )
     require("figures")

@@ -24,6 +24,7 @@ from analysis.reporting import endings, over_seeds, run_graphs, tables
 from analysis.reporting.answers import Answer, enough, in_comparison, repeat_command
 from analysis.reporting.effects import RunEffect, effect_of, goodput
 from analysis.reporting.flows import responding, waiting
+from analysis.reporting.run_distributions import responses
 from analysis.reporting.run_graphs import run_stage
 from analysis.reporting.studies import (
     ReportOf,
@@ -199,7 +200,7 @@ def _groups(report: RunReport) -> list[GraphGroup]:
     results = report.results
     several = len(report.run.seeds) > 1
     of_all = (
-        over_seeds.responses(results),
+        responses(results),
         over_seeds.series(results) if several else None,
         over_seeds.shares(results),
         over_seeds.delays(results),
@@ -297,7 +298,7 @@ def _table(report: RunReport) -> Table:
     for quantity in quantities_shown:
         found = [quantity.of(report.results, condition) for condition in run.conditions]
         if any(found) or not report.study.short:
-            lines.append([quantity.title, *map(spread, found)])
+            lines.append([quantity.scoped(run).title, *map(spread, found)])
     labels = [condition.label for condition in run.conditions]
     title = f"{run.experiment}, {counted(len(run.seeds), 'repetition')}"
     return text_table(["Quantity", *labels], lines, title, range(1, len(labels) + 1))

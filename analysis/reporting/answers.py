@@ -206,7 +206,7 @@ def facts(results: RunResults, *quantities: ReportQuantity) -> tuple[Fact, ...]:
         _against(results, quantity, conditions) if conditions else None for quantity in measured
     ]
     return tuple(
-        Fact(quantity.title, _cells(results, quantity), change, quantity.source)
+        Fact(quantity.scoped(results.run).title, _cells(results, quantity), change, quantity.source)
         for quantity, change in zip(measured, _changes(measured, pairs), strict=True)
     )
 

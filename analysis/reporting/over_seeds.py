@@ -236,7 +236,6 @@ def _stacked(of_panel: Sequence[DrawnLine], edges: Numbers) -> Iterator[Layer]:
         below = above
 
 
-RESPONSE = Axis("response time", "ms", zero=True)
 FEWEST_OF_A_BOX = 3
 """Values that have quartiles."""
 
@@ -262,35 +261,6 @@ def _delays(line: DrawnLine, number: int) -> list[Layer]:
     return curve(line.words, values, number) if len(values) else []
 
 
-def responses(results: RunResults) -> GraphGroup | None:
-    """Return the distribution of each application's exchanges; None for a run without any."""
-    names = {flow.flow.name for trial in results.measured for flow in trial.flows if flow.taken}
-    drawn = tuple(
-        Graph(f"responses_{name}", name if len(names) > 1 else "", "", RESPONSE, SHARE, layers)
-        for name in sorted(names)
-        if (layers := (*_responses(results, name), half()))
-    )
-    caption = (
-        "The share of exchanges that took at most this time, of all that were due. The mark is the"
-        " median."
-    )
-    title = "Distribution of response times"
-    return GraphGroup("responses", title, caption, drawn) if drawn else None
-
-
-def _responses(results: RunResults, name: str) -> Iterator[Layer]:
-    for number, condition in enumerate(results.run.conditions):
-        pooled = [
-            flow.taken
-            for trial in results.measured
-            if trial.trial.condition == condition
-            for flow in trial.flows
-            if flow.flow.name == name and flow.taken
-        ]
-        if pooled:
-            yield from curve(condition.label, np.sort(np.concatenate(pooled)), number)
-
-
 def boxes(results: RunResults, metric: Metric | None = None) -> GraphGroup | None:
     """Return a box over the seeds for each condition, or of each flow's goodput without a metric.
 
@@ -298,7 +268,7 @@ def boxes(results: RunResults, metric: Metric | None = None) -> GraphGroup | Non
     """
     if metric is not None:
         found = [(c.label, results.values(metric, c)) for c in results.run.conditions]
-        panels, axis = [("", found)], _axis(metric)
+        panels, axis = [("", found)], metric_axis(metric)
         title = metric.title
     else:
         panels = [
@@ -331,7 +301,8 @@ BOX_CAPTION = (
 )
 
 
-def _axis(metric: Metric) -> Axis:
+def metric_axis(metric: Metric) -> Axis:
+    """Return the axis of a metric's values."""
     if metric.unit == "kbit/s":
         return replace(RATE, label=called(metric))
     return Axis(with_unit(metric.title, metric.unit), "", zero=True)

@@ -2,13 +2,14 @@
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
 from analysis.fmt import MINUS, NOTHING, spread, with_unit
 from analysis.measures.metrics import Metric, metric
 from analysis.measures.results import RunResults
+from analysis.records.run_directory import RunRecord
 from analysis.records.spec_file import RunCondition
 
 
@@ -34,6 +35,15 @@ class ReportQuantity:
     @property
     def title(self) -> str:
         return with_unit(self.name, self.unit)
+
+    def scoped(self, run: RunRecord) -> "ReportQuantity":
+        """Return the quantity with its scope in its name, if the run has several flows."""
+        scope = self.key.scope
+        subject = scope.removeprefix("all ").removesuffix("s")
+        if len(run.flows) < 2 or not scope or subject in self.name.lower():
+            return self
+        words = {"flow": run.flow.name, "host": run.flow.sender, "port": "busiest port"}
+        return replace(self, name=f"{self.name}, {words.get(scope, scope)}")
 
     def of(self, results: RunResults, condition: RunCondition) -> list[float]:
         """Return the values under `condition` in `unit`, one per seed that has one."""
@@ -112,11 +122,11 @@ def build_row(
     results: RunResults, quantity: ReportQuantity, published: Published | None
 ) -> TableRow:
     """Return one row; without `published` it holds measured values alone."""
-    conditions = results.run.conditions
+    conditions, scoped = results.run.conditions, quantity.scoped(results.run)
     values = [quantity.of(results, condition) for condition in conditions]
     ours = tuple(map(spread, values))
     if published is None:
-        return TableRow(quantity.name, quantity.unit, quantity.source, ours)
+        return TableRow(scoped.name, quantity.unit, quantity.source, ours)
     theirs = [published.values.get(condition.name) for condition in conditions]
     cells = tuple(NOTHING if figure is None else spread([figure]) for figure in theirs)
     mark = "†" if quantity.total else ""
@@ -124,7 +134,7 @@ def build_row(
         _difference(original, measured, mark)
         for original, measured in zip(theirs, values, strict=True)
     )
-    return TableRow(quantity.name, quantity.unit, quantity.source, ours, cells, differences)
+    return TableRow(scoped.name, quantity.unit, quantity.source, ours, cells, differences)
 
 
 def _difference(published: float | None, ours: Sequence[float], mark: str) -> str:

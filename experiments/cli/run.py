@@ -63,6 +63,8 @@ def _call(named: Experiment, **_values: object) -> None:
             raise SystemExit(run_study(options))
         _require_metrics(options)
         request = options.request()
+        for sentence in options.run.rounded:
+            click.echo(sentence, err=True)
         raise SystemExit(_describe(request) if options.dry_run else _run(request, options))
 
 

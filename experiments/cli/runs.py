@@ -225,8 +225,9 @@ def open_index(no_browser: bool, out: Path) -> None:
     "--metric",
     metavar="METRIC",
     help=(
-        "Metric of a box, or of a sweep's figure; exchange_p50_ms makes the cdf of a run that of"
-        " response times.  [default: goodput; the sweep's]"
+        "Metric of a cdf or box; of a sweep also of a grid or table. A cdf of queueing, fct or"
+        " exchange has all packets, flows or exchanges.  [default: queueing delay (cdf of a run),"
+        " goodput; the sweep's]"
     ),
 )
 @click.option(
@@ -234,7 +235,7 @@ def open_index(no_browser: bool, out: Path) -> None:
     "quantities",
     type=click.Choice(["rate", "delay", "window"]),
     multiple=True,
-    help="Quantity of a series; may be repeated.  [default: all]",
+    help="Quantity of a series, or of a run's grid; may be repeated.  [default: all]",
 )
 def figure(
     folder: Path,

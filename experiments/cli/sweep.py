@@ -115,6 +115,8 @@ def sweep(
     from experiments.sweep.run import runner_for
 
     planned = plan(typed_definition(**typed))
+    for sentence in dict.fromkeys(each for made in planned.combinations for each in made.rounded):
+        click.echo(sentence, err=True)
     if dry_run:
         _describe(planned, out)
         return

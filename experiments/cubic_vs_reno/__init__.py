@@ -85,6 +85,7 @@ def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
         sender="top",
         port=flow.port + streams.base,
         congestion_control=parameters.beside,
+        ecn="accurate" if parameters.beside == "dctcp" else "",  # left would refuse the classic one
     )
     conditions = [
         _condition(cc, sack) for cc in parameters.algorithms for sack in words(parameters.sack)

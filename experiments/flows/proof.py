@@ -177,11 +177,19 @@ def _seen(samples: Path, field: str) -> dict[str, set[Any]]:
     return values
 
 
+_WITHOUT_ECN = (
+    "dctcp-reno: its receiver refused ECN; give both ends --set flows.N.ecn=accurate, N the"
+    " number of the flow from 0, or let all hosts send with dctcp"
+)
+"""dctcp_init in net/ipv4/tcp_dctcp.c; tcp_ecn_create_request in tcp_ecn.h."""
+
+
 def _sends_with(expected: str, flow: Flow, algorithms: set[str]) -> ProofRow:
+    observed = [_WITHOUT_ECN if each == "dctcp-reno" else each for each in sorted(algorithms)]
     return {
         "claim": f"{flow.name}: {flow.sender} sends with {expected}",
         "expected": expected,
-        "observed": sorted(algorithms) or ["no connection was sampled"],
+        "observed": observed or ["no connection was sampled"],
         "held": algorithms == {expected},
         "source": f"{flow.sender}.sockets.jsonl (sock_diag, as ss -ti)",
     }

@@ -82,7 +82,10 @@ def _listing(
     conditions = results.run.conditions
     head = ("", *(called(results, condition) for condition in conditions))
     rows = tuple(
-        (quantity.title, *(spread(quantity.of(results, condition)) for condition in conditions))
+        (
+            quantity.scoped(results.run).title,
+            *(spread(quantity.of(results, condition)) for condition in conditions),
+        )
         for quantity in quantities
     )
     return Listing(title, head, rows, notes)

@@ -20,7 +20,6 @@ from analysis.network.verdict import NetworkVerdict, judge_network
 from analysis.pages import run, sweep
 from analysis.pages.papers import (
     KINDS,
-    QUANTITIES,
     FigureRequest,
     Kind,
     PaperFigure,
@@ -110,7 +109,7 @@ def figure(
         cast(Kind, kind),
         PaperSize(paper, columns),
         metric,
-        tuple(quantities) or QUANTITIES,
+        tuple(quantities),
         report_of,
     )
     return make_figure(request)

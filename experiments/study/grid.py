@@ -85,6 +85,8 @@ class Combination:
     spec: ExperimentSpec
     repeats: bool = False
     """Its discipline lacks a parameter that is swept: one value of it stands for all."""
+    rounded: tuple[str, ...] = ()
+    """Sentences about what the kernel rounds."""
 
     @cached_property
     def data(self) -> Any:
@@ -206,8 +208,9 @@ def combination(
         spec = link.with_link(spec, of_link, lenient)
     refuse_what_is_lacking(spec)
     link.refuse_what_tc_rounds(spec)
+    spec, rounded = link.held(spec)
     values = tuple((name, str(value)) for name, value in chosen.items())
-    return Combination(values, made, spec, link.lacks_any(spec, of_link))
+    return Combination(values, made, spec, link.lacks_any(spec, of_link), rounded)
 
 
 def field_name(named: Experiment, name: str) -> str:

@@ -72,7 +72,8 @@ class LinkTrace:
 
 
 def _rate(packets: int, milliseconds: int) -> Rate:
-    return max(SLOWEST, Rate(1000 * _FRAME * packets // milliseconds))
+    """Return the rate in whole bytes a second, as the kernel has it."""
+    return max(SLOWEST, Rate(1000 * _FRAME * packets // milliseconds // 8 * 8))
 
 
 def read_trace(name: str) -> LinkTrace:
@@ -286,6 +287,39 @@ def refuse_what_tc_rounds(spec: ExperimentSpec) -> None:
                     f"A loss of {share} has more digits than tc shows.",
                     f"Write at most {_DIGITS} digits, such as 0.252525%.",
                 )
+
+
+def held(spec: ExperimentSpec) -> tuple[ExperimentSpec, tuple[str, ...]]:
+    """Return the spec with links as the kernel holds them, and a sentence for each that differs."""
+    ends = [port.channel for port in spec.topology.ports if port.channel]
+    ends += [change.channel for change in spec.changes]
+    rounded: dict[Channel | None, Channel] = {
+        channel: channel.held for channel in ends if channel.held != channel
+    }
+    if not rounded:
+        return spec, ()
+    links = tuple(
+        replace(
+            each,
+            rightward=rounded.get(each.rightward, each.rightward),
+            leftward=rounded.get(each.leftward, each.leftward),
+        )
+        for each in spec.topology.links
+    )
+    changes = tuple(
+        replace(each, channel=rounded.get(each.channel) or each.channel) for each in spec.changes
+    )
+    sentences = dict.fromkeys(_rounding(end, end.held) for end in ends if end in rounded)
+    made = replace(spec, topology=replace(spec.topology, links=links), changes=changes)
+    return made, tuple(sentences)
+
+
+def _rounding(asked: Channel, held: Channel) -> str:
+    """Say what the kernel has instead of what was asked for."""
+    pairs = [("rate", str(asked.bandwidth), str(held.bandwidth))]
+    pairs += [(name, text, dict(held.settings)[name]) for name, text in asked.settings]
+    differing = [f"a {name} of {one} is {other}" for name, one, other in pairs if one != other]
+    return f"The kernel's steps are coarser: {' and '.join(differing)}."
 
 
 def bottlenecks(spec: ExperimentSpec) -> set[Channel]:

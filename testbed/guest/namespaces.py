@@ -90,7 +90,8 @@ HOST_SYSCTLS: dict[str, str] = {
     "net.ipv4.tcp_frto": "2",
     "net.ipv4.tcp_ecn": "2",  # only if the other side asks
     "net.ipv4.tcp_slow_start_after_idle": "1",
-    # The kernel derives these from its memory; a laptop and a lab kernel must agree.
+    # Linux derives these from its memory; a laptop and a lab kernel must agree. They are those of a
+    # computer with Linux 6.1 and 768 MB or more (docs/concepts/virtual-time.md).
     "net.ipv4.tcp_rmem": "4096 131072 6291456",
     "net.ipv4.tcp_wmem": "4096 16384 4194304",
     # Router and neighbour discovery would appear in captures and counters.

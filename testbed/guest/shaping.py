@@ -44,7 +44,7 @@ _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time 
 _IN_ORDER = "8tbit"
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
 _DRAW = 1e10 * 2**-32  # netem keeps probabilities in 32 bits; a share's unit is 10^-10
-TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
+TICK = 2000  # nanoseconds; the kernel has them all, tc prints 99us for 100us, 332us for 333.3us
 
 
 def commands(

@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 import tcplab
 from analysis.graphs.layers import WIDTHS, PaperSize
 from analysis.measures.flow_readings import FlowCourse
-from analysis.pages.papers import PaperFigure, PaperTable
+from analysis.pages.papers import KINDS, PaperFigure, PaperTable
 from analysis.records.output import SocketSample
 from analysis.reporting.tables import Listing
 from experiments.cli.commands import tcplab as command
@@ -171,7 +171,7 @@ def test_the_distribution_of_response_times_has_all_exchanges_of_a_condition(
         name: [float(row["x"]) for row in data if (row["series"], row["mark"]) == (name, "stairs")]
         for name in ("SACK off", "SACK on")
     }
-    assert {row["x_axis"] for row in data} == {"response time (ms)"}
+    assert {row["x_axis"] for row in data} == {"Time of an exchange or datagram (ms)"}
     assert sorted({round(x) for x in steps["SACK off"]}) == [100, 200, 300]
     assert sorted({round(x) for x in steps["SACK on"]}) == [200, 300, 400]
 
@@ -207,6 +207,51 @@ def test_a_wide_table_goes_on_in_blocks_that_say_what_each_row_is(
     assert len(parts) == blocks
     assert all("\n1 \\% & " in part for part in parts)
     assert [made.latex.count(f"number {each}") for each in range(9)] == [1] * 9
+
+
+@pytest.mark.parametrize(
+    ("metric", "axis", "each"),
+    [
+        ("exchange_p95_ms[flow1]", "Time of an exchange or datagram (ms)", "exchanges"),
+        ("exchange", "Time of an exchange or datagram (ms)", "exchanges"),
+        ("goodput_kbit_s", "goodput at the receiver (Mbit/s)", "flows"),
+        ("rtt_p95_ms", "Smoothed round trip (ms)", "samples"),
+        ("p95 rtt", "95th percentile of the smoothed round trip (ms)", "repetitions"),
+        ("path.lost", "Packets lost at random towards the receiver (packets)", "repetitions"),
+    ],
+)
+def test_a_distribution_is_that_of_its_metric(
+    run_directory: Path, metric: str, axis: str, each: str
+) -> None:
+    """A cdf of fct drew queueing delays, without a word."""
+    with_exchanges(run_directory)
+    made = drawn(run_directory, "cdf", metric=metric)
+    assert made.group.title.endswith(f" over {each}")
+    data = rows_of(made.data)
+    assert {row["x_axis"].replace("kbit", "Mbit") for row in data} == {axis}
+    values = [float(row["x"]) for row in data if row["mark"] == "stairs"]
+    assert values and (len(values) > 10) is (each == "samples")
+
+
+def test_a_curve_of_what_did_not_end_ends_below_100_percent(run_directory: Path) -> None:
+    with_exchanges(run_directory)
+    made = drawn(run_directory, "cdf", metric="exchange")
+    assert "did not end: curves end below 100 %" in made.group.caption
+    assert max(float(row["y"]) for row in rows_of(made.data) if row["y"]) < 100
+
+
+@pytest.mark.parametrize("swept", [False, True])
+def test_no_kind_leaves_out_what_was_asked_for(
+    run_directory: Path, tmp_path: Path, swept: bool
+) -> None:
+    folder = write_sweep(tmp_path, flows=3) if swept else run_directory
+    drawing = ("cdf", "box", "grid", "table") if swept else ("cdf", "box")
+    for kind in set(KINDS) - set(drawing):
+        with pytest.raises(UsageError, match=f"Kind '{kind}' of a .* draws no metric"):
+            tcplab.figure(folder, kind, metric="goodput")
+    for kind in set(KINDS) - {"series", *([] if swept else ["grid"])}:
+        with pytest.raises(UsageError, match=f"Kind '{kind}' of a .* draws no quantities"):
+            tcplab.figure(folder, kind, quantities=["rate"])
 
 
 @pytest.mark.parametrize(

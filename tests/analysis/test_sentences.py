@@ -158,7 +158,10 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"[Cc]ourse over all seeds|bands: all of them", lambda run: run.seeds > 1),
     (r"[Gg]oodput over the seeds|^A box is the middle half", lambda run: run.seeds > 1),
     (r"the socket's smoothed round trip", lambda run: run.has("*.sockets.jsonl")),
-    (r"^The mark is the median\.$", lambda run: run.has("*.sockets.jsonl")),
+    (
+        r"^The mark is the median\.( [\d,]+ of [\d,]+ did not end: curves end below 100 %\.)?$",
+        lambda run: run.has("*.sockets.jsonl") or run.has("*.exchanges.json"),
+    ),
     (r"in the median", lambda run: run.sampled),
     (r"^The median throughput", ALWAYS),
     # captures, samples and folders

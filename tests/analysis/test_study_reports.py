@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,16 +17,30 @@ from analysis.measures.sweep_folder import read_sweep
 from analysis.pages.run import RunReport, print_report
 from analysis.records import output
 from analysis.records.json_reader import Problems
+from analysis.records.run_directory import read_run
 from analysis.reporting.effects import made_of
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import Listing, published_rows
+from analysis.reporting.tables import (
+    ALL_TIMEOUTS,
+    CAUSES,
+    FLOWS,
+    KERNEL,
+    LOSS_SHARE,
+    RESENT,
+    ROUND_TRIPS,
+    TRANSFER,
+    Listing,
+    published_rows,
+)
 from experiments.packet_dropper import report as packet_dropper
 from experiments.reporting.studies import make_report, report_of
+from experiments.study.catalogue import catalogue
 from experiments.udp_fairness import report as udp_fairness
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
 
 FIFO = {"bw": "100mbit", "queueing": "fifo", "udp": "20mbit", "streams": "2"}
 LONG = {"bw": "100mbit", "delay": "300ms", "loss": "0%", "duration": "8s", "streams": "1"}
+_SIDES = ("client", "server")
 SECONDS = "0.459 2.56 5.24 22.4 29.9 30.6 31.1 30.7"
 
 
@@ -106,8 +121,8 @@ def test_a_udp_flow_has_its_own_sources_and_no_counters_of_tcp(tmp_path: Path) -
     flows = [flow("udp", "top", 6001, "20mbit"), flow("tcp1", "right", 5001)]
     made = make_report(made_run(tmp_path, "udp_fairness", FIFO, flows, {"together": [files]}))
     sources = {row.name: row.source for row in made.table.rows}
-    assert sources["iperf server"] == "udp.server.txt, last line"
-    assert "Retransmitted segments" not in sources
+    assert sources["iperf server, udp"] == "udp.server.txt, last line"
+    assert not any(name.startswith("Retransmitted segments") for name in sources)
 
 
 def test_an_even_share_is_not_called_unfair(fair: RunReport) -> None:
@@ -329,3 +344,33 @@ def test_a_study_under_other_conditions_has_the_plain_table(tmp_path: Path) -> N
     flows = [{"name": "flow1", "sender": "h1", "receiver": "h2", "port": 5001}]
     made = make_report(made_run(tmp_path, "sack", {}, flows, {"reno": [{}]}))
     assert (made.table.title, made.answers) == ("What was measured", ())
+
+
+SCOPE = re.compile(
+    r", (flow1|right|busiest port|all (flows|senders|ports|hosts))\b"
+    r"|flow|sender|port|host|UDP|TCP",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("study", [each.name for each in catalogue()])
+def test_each_row_of_each_study_names_its_scope(tmp_path: Path, study: str) -> None:
+    """Counters of one host stood next to rates of all flows: 6 resent next to 101 dropped."""
+    flows = [flow("flow1", "right", 5001), flow("beside", "top", 5002)]
+    run = read_run(made_run(tmp_path, "made", LONG, flows, {"c": [{}]}), Problems())
+    shown = (*report_of(study).short, *FLOWS, *CAUSES, *KERNEL, *TRANSFER, *ROUND_TRIPS)
+    names = [each.scoped(run).name for each in (*shown, RESENT, ALL_TIMEOUTS, LOSS_SHARE)]
+    assert [name for name in names if not SCOPE.search(name)] == []
+    alone = replace(run, flows=run.flows[:1])
+    assert [each.scoped(alone) for each in shown] == list(shown)
+
+
+def test_counters_of_one_host_and_drops_of_all_ports_are_told_apart(tmp_path: Path) -> None:
+    flows = [flow("flow", "right", 5001), flow("beside", "top", 5002)]
+    files = {f"{name}.{side}.txt": line(5) for name in ("flow", "beside") for side in _SIDES}
+    made = make_report(made_run(tmp_path, "cubic_vs_reno", LONG, flows, {"cubic": [files]}))
+    facts = [fact.what for answer in made.answers for fact in answer.facts]
+    rows = [row.name for row in made.table.rows]
+    assert any(name.endswith(", all flows") or "all flows" in name for name in facts + rows)
+    assert not {"Retransmitted segments", "iperf server"} & {*facts, *rows}
+    assert "iperf server, flow" in rows

@@ -32,6 +32,17 @@ def test_parameters_of_the_discipline_are_set_whatever_their_order() -> None:
         assert {each.settings for each in bottlenecks(made.spec)} == {(("target", "5ms"),)}
 
 
+def test_what_the_kernel_rounds_is_rounded_with_a_word() -> None:
+    """A rate of 1000001 bit/s made a network that was not to be used."""
+    words = ["bandwidth=1000001bit", "discipline=pie", "tupdate=15.7ms"]
+    made = single(find("slow_start"), [f"link.{word}" for word in words])
+    (channel,) = bottlenecks(made.spec)
+    assert (str(channel.bandwidth), dict(channel.settings)["tupdate"]) == ("1mbit", "16ms")
+    (sentence,) = made.rounded
+    assert "a rate of 1000.001kbit is 1mbit and a tupdate of 15.7ms is 16ms" in sentence
+    assert single(find("slow_start"), ["link.delay=333.3us"]).rounded == ()
+
+
 def test_a_study_keeps_the_parameters_of_its_own_discipline() -> None:
     own = bottlenecks(find("l4s_coexistence").spec(find("l4s_coexistence").parameters()()))
     (channel,) = bottlenecks(single(find("l4s_coexistence"), ["link.discipline=dualpi2"]).spec)

@@ -10,6 +10,8 @@ import pytest
 
 from experiments.flows.proof import evidence
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
+from experiments.study.catalogue import find
+from experiments.study.grid import single
 from testbed.guest.network import LiveNetwork
 from topologies.errors import UsageError
 from topologies.shapes import two_hosts
@@ -193,3 +195,19 @@ def test_with_segmentation_on_netem_draws_once_for_each_buffer(
     plain = spec("10%")
     big = replace(plain, topology=replace(plain.topology, segmentation="on"))
     assert evidence(Condition("c", "c"), big, tmp_path)["held"] is held
+
+
+def test_dctcp_without_ecn_names_the_remedy(tmp_path: Path) -> None:
+    counted(tmp_path, 1000, 0)
+    made = spec("0%")
+    made = replace(made, flows=(replace(made.flows[0], congestion_control="dctcp"),))
+    socket = {"remote": "10.0.0.2:5001", "state": "ESTAB", "congestion_control": "dctcp-reno"}
+    (tmp_path / "h1.sockets.jsonl").write_text(json.dumps({"sockets": [socket]}) + "\n")
+    found = evidence(made.conditions[0], made, tmp_path)
+    assert not found["held"]
+    (row,) = [each for each in found["proofs"] if "dctcp" in each["claim"]]
+    assert "--set flows.N.ecn=accurate" in row["observed"][0]
+    (beside,) = [
+        each.ecn for each in single(find("cubic_vs_reno"), ["beside=dctcp"]).spec.flows[1:]
+    ]
+    assert beside == "accurate"

@@ -100,11 +100,15 @@ def test_a_difference_names_interface_asked_and_found(
         assert part in caught.value.problem
 
 
-def test_tcs_whole_microseconds_are_no_difference() -> None:
+@pytest.mark.parametrize(
+    ("asked", "shown"), [("100us", 9.9e-05), ("333.3us", 0.000332), ("1010.101us", 0.001009)]
+)
+def test_tcs_whole_microseconds_are_no_difference(asked: str, shown: float) -> None:
+    """The kernel has the nanoseconds: round trips are exact."""
     rows = copy.deepcopy(REAL)
-    rows[1]["options"]["delay"]["delay"] = 9.9e-05
-    settings = compare("s1-eth2", dataclasses.replace(CHANNEL, delay=Duration.parse("100us")), rows)
-    assert next(setting.found for setting in settings if setting.field == "delay") == "100us"
+    rows[1]["options"]["delay"]["delay"] = shown
+    settings = compare("s1-eth2", dataclasses.replace(CHANNEL, delay=Duration.parse(asked)), rows)
+    assert next(setting.found for setting in settings if setting.field == "delay") == asked
 
 
 def test_a_missing_qdisc_is_named() -> None:

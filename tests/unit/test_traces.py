@@ -45,7 +45,7 @@ def test_a_bin_has_the_rate_of_its_packets_and_the_trace_repeats() -> None:
 
 def test_a_packet_of_an_outage_ends_with_it() -> None:
     rates = [rate.base for rate in LinkTrace((400,)).rates(4)]
-    assert rates == [1000 * FRAME // left for left in (300, 200, 100, 100)]
+    assert rates == [1000 * FRAME // left // 8 * 8 for left in (300, 200, 100, 100)]
 
 
 def write(folder: Path, text: str) -> str:

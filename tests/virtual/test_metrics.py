@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from analysis.table import ColumnTable
 from experiments.run.request import RunRequest
 from experiments.run.session import carry_out
 from experiments.spec import Condition, ExperimentSpec, Flow
+from experiments.study.grid import with_field
 from testbed.lab.ready import Lab
 from topologies.shapes import two_hosts
 from topologies.spec import Channel
@@ -183,3 +186,20 @@ def test_a_probe_leaves_tcps_metrics_in_a_sweep(lossy: Path) -> None:
     assert rows["probe"]["rtt_p95_ms"] is None and rows["cubic1"]["rtt_p95_ms"] is not None
     total = json.dumps(rows["cubic1"]["total_goodput_kbit_s"])
     assert float(total) < 10_000 and rows["probe"]["group"] == "udp to h2"
+
+
+def test_hosts_have_the_receive_buffer_that_the_manual_states(
+    in_guest: Callable[..., tuple[Path, Any]],
+) -> None:
+    """A field of the conditions sets another, and the window follows it."""
+    path = replace(spec("0%"), topology=two_hosts(Channel("1gbit", "50ms", queue="10000")))
+    path = replace(path, flows=(Flow("flow1", "h1", "h2", Duration.parse("3s")),))
+    larger = with_field(path, "net.ipv4.tcp_rmem", "4096 131072 33554432")
+    windows = []
+    for made, expected in ((path, 6291456), (larger, 33554432)):
+        out, _ = in_guest(made)
+        evidence = json.loads((out / "only/evidence.json").read_text())
+        assert evidence["sysctls"]["h2"]["net.ipv4.tcp_rmem"] == f"4096 131072 {expected}"
+        (row,) = flows.read(out / "only/h2-eth0.pcap").connection_table.as_rows()
+        windows.append(max(row["max_win_adv_a2b"], row["max_win_adv_b2a"]))
+    assert windows[0] < 6291456 < windows[1]

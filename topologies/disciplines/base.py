@@ -28,6 +28,13 @@ class Setting:
     """Words of the manual page that stand for values."""
     needs: str = ""
     """The parameter without which it has no effect."""
+    step: str = ""
+    """The kernel's step, if it is coarser than the unit; values are rounded up."""
+
+    def held(self, text: str) -> str:
+        """Return the value as the kernel holds it."""
+        step = self.kind.parse(self.step).base if self.step else 1
+        return str(self.kind(-(-self.kind.parse(text).base // step) * step))
 
     @property
     def values(self) -> str:
@@ -88,6 +95,9 @@ class Choice:
     needs: str = ""
 
     kind = str
+
+    def held(self, text: str) -> str:
+        return text
 
     @property
     def values(self) -> str:

@@ -26,7 +26,9 @@ _Gain = partial(Setting, lowest="0.004Hz", highest="1000Hz", scale=1e6 / 256)
 """A parameter in 256ths of a hertz."""
 _Percentage = partial(Setting, kind=Share, highest="100%", scale=1e8)
 _OfShaper = partial(Setting, lowest="0B", highest="256B", needs="bandwidth")
-_TUPDATE = Setting("tupdate", Duration, "Time between two updates of the probability.", "1ms", "1s")
+_TUPDATE = Setting(
+    "tupdate", Duration, "Time between two updates of the probability.", "1ms", "1s", step="1ms"
+)
 
 
 class Codel(Discipline):

@@ -1,0 +1,119 @@
+"""Distributions of a run's metrics: over packets, samples, exchanges, flows or repetitions."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.fmt import called
+from analysis.graphs.distributions import SHARE, curve, half
+from analysis.graphs.layers import Graph, GraphGroup, Layer
+from analysis.measures.expressions import Expression, Term, parse
+from analysis.measures.metrics import Metric, term_metric, terms
+from analysis.measures.readings import TrialReadings, term_values
+from analysis.measures.results import RunResults, expression_values
+from analysis.measures.sweep_folder import lines_of
+from analysis.records.json_reader import Problems
+from analysis.records.run_directory import RunRecord
+from analysis.reporting.over_seeds import metric_axis
+
+_PERCENTILE = re.compile(r"_p\d+_ms$")
+_EACH = {"rtt": "samples", "cwnd": "samples", "exchange": "exchanges", "fct": "flows"}
+"""Words for the values of a flow; each other term has one of each packet."""
+Floats = NDArray[np.float64]
+Panels = Mapping[str, Mapping[str, Floats]]
+"""The values of each line, by the title of its panel and the label of its condition."""
+
+
+def distribution(run: RunRecord, text: str, problems: Problems) -> GraphGroup | None:
+    """Return the distribution of an expression's values; None if the run has none of them.
+
+    A single term has a value for each packet, sample, exchange or flow, and a percentile is read
+    from these, so it draws them too. All else has a value for each repetition. Lines are
+    conditions. Flows without a selection have a panel each. Raises UsageError, UnknownMetric.
+    """
+    expression = parse(text)
+    trials = [TrialReadings(run, trial, problems) for trial in run.trials]
+    root = expression.root
+    if not isinstance(root, Term) or root.statistic or not root.metric.of_flows:
+        return _group(expression.metric, "repetitions", _of_runs(trials, expression))
+    term = replace(root, metric=_source(root.metric))
+    name = term.metric.name
+    each = _EACH.get(name, "packets" if term.metric.together == "p50" else "flows")
+    lines = {"": term.flows}
+    if not term.flows:
+        names = lines_of([flow.name for flow in run.flows])
+        lines = {title: ",".join(sorted(flows)) for title, flows in names.items()}
+    panels = {title: _of_term(trials, replace(term, flows=globs)) for title, globs in lines.items()}
+    return _group(term.metric, each, panels)
+
+
+def responses(results: RunResults) -> GraphGroup | None:
+    """Return the distribution of each application's exchanges; None for a run without any."""
+    panels: dict[str, dict[str, list[Floats]]] = {}
+    for trial in results.measured:
+        for flow in trial.flows:
+            if flow.taken:
+                lines = panels.setdefault(flow.flow.name, {})
+                lines.setdefault(trial.trial.condition.label, []).append(
+                    np.array(flow.taken, np.float64)
+                )
+    pooled = {
+        name: {label: np.concatenate(values) for label, values in lines.items()}
+        for name, lines in panels.items()
+    }
+    return _group(term_metric("exchange"), "exchanges", pooled)
+
+
+def _source(metric: Metric) -> Metric:
+    """Return the term whose values a percentile is read from; another metric itself."""
+    return terms().get(_PERCENTILE.sub("", metric.name), metric)
+
+
+def _of_term(trials: Sequence[TrialReadings], term: Term) -> dict[str, Floats]:
+    found: dict[str, list[Floats]] = {}
+    for readings in trials:
+        condition = readings.trial.condition
+        if term.condition in ("", condition.name):
+            found.setdefault(condition.label, []).extend(_values(readings, term))
+    return {label: np.concatenate(values) for label, values in found.items() if values}
+
+
+def _values(readings: TrialReadings, term: Term) -> Iterator[Floats]:
+    """Yield the values of each flow; of a share of packets their mean."""
+    for value in term_values(readings, term):
+        if value is not None and len(numbers := np.atleast_1d(np.asarray(value, np.float64))):
+            yield np.full(1, numbers.mean()) if term.metric.together == "mean" else numbers
+
+
+def _of_runs(trials: Sequence[TrialReadings], expression: Expression) -> Panels:
+    found: dict[str, list[float]] = {}
+    for trial in expression_values(trials, expression):
+        if (value := trial.value(expression.metric)) is not None:
+            found.setdefault(trial.trial.condition.label, []).append(value)
+    return {"": {label: np.array(values) for label, values in found.items()}}
+
+
+def _group(metric: Metric, each: str, panels: Panels) -> GraphGroup | None:
+    known = {title: lines for title, lines in panels.items() if lines}
+    axis = metric_axis(metric)
+    drawn = tuple(
+        Graph(f"{each}_{at}", name if len(known) > 1 else "", "", axis, SHARE, (*layers, half()))
+        for at, (name, lines) in enumerate(known.items())
+        if (layers := list(_curves(lines)))
+    )
+    if not drawn:
+        return None
+    values = np.concatenate([values for lines in known.values() for values in lines.values()])
+    caption = f"The share of {each} with at most this value. The mark is the median."
+    if unended := int((~np.isfinite(values)).sum()):
+        caption += f" {unended:,} of {len(values):,} did not end: curves end below 100 %."
+    title = f"Distribution of {called(metric)} over {each}"
+    return GraphGroup("distribution", title, caption, drawn)
+
+
+def _curves(lines: Mapping[str, Floats]) -> Iterator[Layer]:
+    for number, (label, values) in enumerate(lines.items()):
+        yield from curve(label, np.sort(values), number)
