@@ -5,6 +5,7 @@ ValueError for a whole number of more digits than Python takes (sys.set_int_max_
 """
 
 import json
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,25 @@ def _whole(digits: str) -> float:
         return int(digits)
     except ValueError:
         return float(digits)
+
+
+UNENDED = "null stands for the infinite time of what did not end."
+
+
+def json_document(document: dict[str, Any]) -> str:
+    """Return the text of a document, with null for infinity, which JSON lacks, and a word on it."""
+    try:
+        return json.dumps(document, indent=1, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(document) | {"note": UNENDED}, indent=1)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def toml_table(text: str) -> dict[str, Any]:

@@ -69,21 +69,23 @@ def box(values: Numbers, at: float, series: int, words: str) -> list[Layer]:
     """Return a box from quartile to quartile at the place `at`, with each value as a dot.
 
     Its whiskers end at the last value within 1.5 times the height of the box (Tukey). Infinite
-    values are drawn at the greatest finite one; of these alone there is no box.
+    values count as the longest, but have no dot; of these alone there is no box.
     """
     finite = values[np.isfinite(values)]
     if not len(finite):
         return []
+    ordered = np.sort(values).astype(np.float64)
     values = np.minimum(values, finite.max())
     low, middle, high = (float(each) for each in np.quantile(values, (0.25, 0.5, 0.75)))
     reach = 1.5 * (high - low)
     inside = values[(values >= low - reach) & (values <= high + reach)]
     ends = [(float(inside.min()), low), (high, float(inside.max()))]
-    ordered = np.sort(values).astype(np.float64)
     dots = fewer(ordered)
     across = at + _DOTS + 0.1 * spread(len(dots))
     order = np.argsort(across)
     side, heights = np.array([at - _HALF]), np.array([middle])
+    if not np.isfinite(np.median(ordered)):
+        side, heights = side[:0], heights[:0]
     return [
         _filled(at, low, high, series, words),
         _whiskers(at, ends, series, words),

@@ -144,10 +144,13 @@ class Layer:
     tint: Numbers | None = None
     notes: tuple[str, ...] = ()
     """Name of each mark, if it has one."""
+    lacks: bool = field(default=False, init=False)
+    """True if marks were left out."""
 
     def __post_init__(self) -> None:
         """Leave out marks at an infinite place; a range without an end ends with the greatest."""
         shown = ~(np.isinf(self.x) | np.isinf(self.y))
+        object.__setattr__(self, "lacks", not shown.all())
         if not shown.all():
             for name in ("x", "y", "top", "end", "tint"):
                 if (column := getattr(self, name)) is not None:
@@ -184,6 +187,9 @@ class Graph:
         return self.x == TIME
 
 
+_LACKING = "What did not end has an infinite value and is not drawn."
+
+
 @dataclass(frozen=True)
 class GraphGroup:
     """Graphs to view together: next to each other where there is room."""
@@ -192,6 +198,11 @@ class GraphGroup:
     title: str
     caption: str
     graphs: tuple[Graph, ...]
+
+    def __post_init__(self) -> None:
+        """Say that marks at an infinite place are missing."""
+        if any(layer.lacks for graph in self.graphs for layer in graph.layers):
+            object.__setattr__(self, "caption", f"{self.caption} {_LACKING}".strip())
 
 
 TIME = Axis("time since the first packet", "s", 1e-9)

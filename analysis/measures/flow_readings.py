@@ -89,15 +89,20 @@ class FlowReadings:
 
     @cached_property
     def sending(self) -> Values:
-        """Seconds until the last byte was sent, infinite for a flow that was cut off."""
+        """Seconds until the last byte was sent, infinite for a flow that was cut off or failed."""
         if self.is_cut:
             return {"seconds": inf}
         return {"seconds": self.client["interval"]} if self.client else {}
 
     @cached_property
+    def has_died(self) -> bool:
+        """True for a flow whose connection failed before all was sent."""
+        return output_module.has_died(self._client)
+
+    @property
     def is_cut(self) -> bool:
-        """True for a flow whose duration ended before its amount had arrived."""
-        return CUT_OFF in self._client
+        """True for a flow that failed, or whose duration ended before its amount had arrived."""
+        return CUT_OFF in self._client or self.has_died
 
     @cached_property
     def _server(self) -> str:

@@ -48,6 +48,8 @@ class FlowMeasures:
     """Milliseconds of each exchange of an application that was due, infinite if it did not end."""
     at_least: Values = field(default_factory=dict)
     """Bounds of the percentiles of these, in ms, for those that are infinite."""
+    has_died: bool = False
+    """The connection failed before all was sent."""
 
     @property
     def goodput(self) -> float | None:
@@ -234,6 +236,7 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
             FlowCourse.of(of.samples),
             of.taken,
             of.at_least,
+            of.has_died,
         )
         for of, row in zip(readings.by_flow, rows, strict=True)
     )

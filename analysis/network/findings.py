@@ -9,6 +9,8 @@ from msgspec import Struct, field
 from analysis.measures.evidence import capture_drops
 from analysis.measures.trials import FRAME_HEADER, TrialNetwork, channels
 from analysis.records.json_reader import Problems, parse
+from analysis.records.output import has_died
+from analysis.records.spec_file import RunFlow
 
 
 class CheckOutcome(IntEnum):
@@ -161,10 +163,19 @@ def _settings(network: TrialNetwork) -> CheckFinding:
 
 def _warnings(network: TrialNetwork) -> CheckFinding:
     """Check for output cut off while the condition was measured."""
+    if dead := [flow.name for flow in network.run.flows if _has_died(network, flow)]:
+        sentence = f"{network.label}: the connection of {dead[0]} failed before its duration ended."
+        measured = f"{len(dead)} connections failed"
+        return _all(WARNINGS, network.label, measured, dead, CheckOutcome.UNUSABLE, sentence)
     warnings = network.trial.files.evidence(Problems()).warnings
     measured = f"{len(warnings)} warnings" if warnings else "all"
     sentence = f"{network.label}: {' '.join(warnings[:2])}"
     return _all(WARNINGS, network.label, measured, warnings, CheckOutcome.CARE, sentence)
+
+
+def _has_died(network: TrialNetwork, flow: RunFlow) -> bool:
+    """Return whether the flow has no rate of its whole duration."""
+    return not flow.amount and has_died(network.trial.files.printed(flow.name, "client"))
 
 
 def _captures(network: TrialNetwork) -> list[CheckFinding]:

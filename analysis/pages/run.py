@@ -46,17 +46,26 @@ UNDECLARED = (
 
 
 def verdict_on_claim(
-    verdict: ClaimVerdict | None, run: RunRecord, evidence: Evidence, network: NetworkVerdict
+    verdict: ClaimVerdict | None,
+    results: RunResults,
+    evidence: Evidence,
+    network: NetworkVerdict,
 ) -> ClaimVerdict | None:
-    """Return the verdict, withheld if the run is incomplete or unproved or its network unusable."""
+    """Return the verdict, withheld if the run is incomplete or unproved or its network unusable.
+
+    Rates of a flow that died are not those of its duration, so they show no claim either.
+    """
     if verdict is None:
         return None
+    run = results.run
     if not run.is_complete:
         return withheld(
             verdict, f"this run is marked {run.status}, and its figures are not evidence."
         )
     if not evidence.held:
         return withheld(verdict, "no proof that the conditions held.")
+    if died := endings.died(results):
+        return withheld(verdict, died)
     if network.verdict == Usability.UNUSABLE:
         return withheld(verdict, "the network did not match the specification.")
     return verdict
@@ -167,7 +176,7 @@ def make_report(
         run,
         results,
         study,
-        verdict_on_claim(study.verdict(results), run, evidence, network),
+        verdict_on_claim(study.verdict(results), results, evidence, network),
         published,
         table,
         (*study.listings(results), *waiting(results), *responding(results)),

@@ -24,6 +24,14 @@ _BINARY = {"": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2}
 _DECIMAL = {"": 1e-3, "K": 1.0, "M": 1e3, "G": 1e6}
 
 
+_DEATH = re.compile(r"^(?:tcp )?write failed: ", re.MULTILINE)
+
+
+def has_died(client: str) -> bool:
+    """Return whether the connection of iperf's client failed before the client had written all."""
+    return bool(_DEATH.search(client))
+
+
 @dataclass(frozen=True)
 class IperfSummary:
     """The last line of iperf, to its three digits.

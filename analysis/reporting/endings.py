@@ -88,6 +88,25 @@ def sentence(results: RunResults) -> str:
     return f"Not all ended: {', '.join(parts)}; the others count as the longest."
 
 
+def died(results: RunResults) -> str:
+    """Say which flow's connection failed before its duration ended; empty if none did.
+
+    A transfer of an amount is not meant: the time that it took is infinite.
+    """
+    dead = [
+        [flow.flow.name for flow in trial.flows if flow.has_died and not flow.flow.amount]
+        for trial in results.measured
+    ]
+    number = sum(map(bool, dead))
+    if not number:
+        return ""
+    first = next(filter(None, dead))[0]
+    return (
+        f"the connection of {first} failed before its duration ended ({number} of {len(dead)}"
+        " measurements)."
+    )
+
+
 def _conditions(results: RunResults) -> Iterator[tuple[RunCondition, Endings]]:
     for condition in results.run.conditions:
         if (found := endings(results, condition)).due:

@@ -4,7 +4,6 @@
 """
 
 import dataclasses
-import json
 import sys
 import typing
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from experiments.study.catalogue import Experiment
 from experiments.study.grid import KERNEL, kind_of, value_of
 from testbed.engine.certificates import require_tls
 from topologies.errors import UsageError
-from topologies.notation import json_value
+from topologies.notation import json_document, json_value
 from topologies.units import Duration, Quantity
 
 PATH = click.Path(path_type=Path)
@@ -289,7 +288,7 @@ def print_results(folders: list[Path]) -> None:
     """Print the document of finished runs, sweeps or reproductions."""
     results = [_result(folder) for folder in folders]
     document = {"format": _FORMAT, "tcplab": testbed.VERSION, "results": results}
-    click.echo(json.dumps(document, indent=1))
+    click.echo(json_document(document))
 
 
 def print_page(kind: str, folder: Path, *, strict: bool, as_json: bool) -> int:

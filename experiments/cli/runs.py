@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import webbrowser
 from collections import Counter
 from pathlib import Path
@@ -26,7 +25,7 @@ from experiments.cli.options import (
     run_or_sweep,
 )
 from topologies.errors import TcplabError, UsageError
-from topologies.notation import json_value
+from topologies.notation import json_document, json_value
 
 if TYPE_CHECKING:
     from experiments.sweep.point import Origin
@@ -122,7 +121,7 @@ def show_command(which: str, out: Path) -> None:
         shown.pop("files", None)
     else:
         shown = _point(which, out)
-    click.echo(json.dumps(shown, indent=1))
+    click.echo(json_document(shown))
 
 
 def _point(beginning: str, out: Path) -> dict[str, Any]:
@@ -173,7 +172,7 @@ def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
     comparison, page = compare_sides(which, out, Console(stderr=as_json))
     if as_json:
         about = {"format": _FORMAT, "tcplab": testbed.VERSION, "page": str(page)}
-        click.echo(json.dumps(about | comparison.data, indent=1))
+        click.echo(json_document(about | comparison.data))
 
 
 @click.command("open")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -10,21 +11,26 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis.graphs.distributions import curve
+from analysis.graphs.distributions import box, curve
+from analysis.graphs.layers import Axis, Graph, GraphGroup
+from analysis.measures.evidence import read_evidence
 from analysis.measures.expressions import Operation, PlainNumber
 from analysis.measures.flow_readings import percentile
 from analysis.measures.results import measure_all
 from analysis.measures.sweep_folder import read_sweep
-from analysis.pages.run import make_report
+from analysis.network.verdict import NetworkVerdict, Usability
+from analysis.pages.run import make_report, verdict_on_claim
 from analysis.pages.sweep import make_sweep_report
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.records.trial_files import ExchangeRow, ExchangesFile
-from analysis.reporting.endings import Endings, data, sentence
+from analysis.reporting.endings import Endings, data, died, sentence
 from analysis.reporting.flows import responding
+from analysis.statistics.claims import ClaimVerdict, ClaimWord
 from analysis.statistics.comparisons import compare, unended
 from analysis.statistics.sweep_samples import read_samples
 from tests.analysis.sweep_folders import change_rows, write_sweep
+from topologies.notation import json_document
 
 
 def with_traffic(run: Path, ended: int, failed: int, of: int, open_ended: bool = False) -> None:
@@ -119,3 +125,44 @@ def test_seeds_of_a_sweep_are_copies_if_all_of_their_rows_agree(tmp_path: Path) 
     change_rows(folder, (1.0 + pl.col("seed")).alias("rtt_median_ms"))
     (pair, *_) = compare(sweep, read_samples(sweep, Problems()))
     assert pair.paired and not pair.paired.copies and pair.verdict == "larger"
+
+
+def test_the_rate_of_a_flow_that_died_shows_no_claim(run_directory: Path) -> None:
+    """The network was only to be used with care, and the claim was shown."""
+    sentence_of = "the connection of flow1 failed before its duration ended (1 of 2 measurements)."
+    for amount, expected in ((None, sentence_of), ("1MB", "")):
+        spec = json.loads((run_directory / "spec.json").read_text())
+        spec["flows"][0]["amount"] = amount
+        (run_directory / "spec.json").write_text(json.dumps(spec))
+        for file in run_directory.glob("raw/seed-*/sack_off/flow1.client.txt"):
+            line = "tcp write failed: Connection timed out\n"
+            file.write_text(line + file.read_text().removeprefix(line))
+        results = measure_all(read_run(run_directory, Problems()), Problems())
+        assert died(results) == expected
+        (off, on) = (trial.flows[0].number("client_seconds") for trial in results.measured)
+        assert off == inf and on is not None and on < inf
+    shown = ClaimVerdict("Q", "c", ClaimWord.SHOWN, "it is.")
+    network = NetworkVerdict(Usability.GOOD, (), ())
+    for amount, word in ((None, "not shown"), ("1MB", "shown")):
+        spec["flows"][0]["amount"] = amount
+        (run_directory / "spec.json").write_text(json.dumps(spec))
+        results = measure_all(read_run(run_directory, Problems()), Problems())
+        verdict = verdict_on_claim(shown, results, read_evidence(results.run, Problems()), network)
+        assert verdict is not None and verdict.word == word
+
+
+def test_json_has_null_with_a_word_for_what_did_not_end() -> None:
+    document = json.loads(json_document({"values": [1.0, inf], "pair": (2, {"low": -inf})}))
+    assert document["values"] == [1.0, None] and document["pair"] == [2, {"low": None}]
+    assert "did not end" in document["note"]
+    assert "note" not in json.loads(json_document({"pair": (1, 2.5)}))
+
+
+def test_a_box_has_no_dot_for_what_did_not_end() -> None:
+    layers = tuple(box(np.array([1.0, 2.0, 3.0, inf]), 0.0, 0, "a"))
+    dots = next(layer for layer in layers if layer.shape == "dots")
+    assert sorted(dots.y.tolist()) == [1.0, 2.0, 3.0]
+    graph = Graph("box", "", "", Axis("x", ""), Axis("y", ""), layers)
+    assert GraphGroup("g", "T", "Boxes.", (graph,)).caption.endswith("is not drawn.")
+    whole = replace(graph, layers=tuple(box(np.array([1.0, 2.0]), 0.0, 0, "a")))
+    assert GraphGroup("g", "T", "Boxes.", (whole,)).caption == "Boxes."
