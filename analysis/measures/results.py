@@ -155,10 +155,13 @@ class RunResults:
 
 
 def measure_all(run: RunRecord, problems: Problems) -> RunResults:
-    """Measure every trial, a thread on each core: the engine reads captures without the lock."""
+    """Measure every trial, a thread on each core: the engine reads captures without the lock.
+
+    Large captures are read one trial after another, since each takes several times its size.
+    """
     drawn = run.trials[0].seed if run.trials else None
     apart = [Problems() for _ in run.trials]
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(run.trials)) or 1) as pool:
+    with ThreadPoolExecutor(_at_once(run)) as pool:
         tasks = [
             pool.submit(measure, run, trial, own, trial.seed == drawn)
             for trial, own in zip(run.trials, apart, strict=True)
@@ -168,6 +171,19 @@ def measure_all(run: RunRecord, problems: Problems) -> RunResults:
         for sentence in own.found:
             problems.add(sentence)
     return RunResults(run, with_expressions(measured, _wanted(run)))
+
+
+_CAPTURED = 64_000_000
+"""Bytes of captures that are read at once; their analysis takes about eight times as many."""
+
+
+def _at_once(run: RunRecord) -> int:
+    """Return the number of trials to measure in parallel."""
+    sizes = [
+        sum(file.stat().st_size for file in trial.folder.glob("*.pcap")) for trial in run.trials
+    ]
+    fitting = _CAPTURED // max([*sizes, 1])
+    return max(1, min(os.cpu_count() or 1, len(run.trials), fitting))
 
 
 def _wanted(run: RunRecord) -> list[Expression]:

@@ -50,8 +50,17 @@ def sent(trial: Measured) -> CaptureDirection | None:
     return next((way for way in directions(flow) if way.forward == end.by_a), None)
 
 
+MOST_PACKETS = 300_000
+"""Packets of a capture that its page draws: each takes about 800 bytes while it is made."""
+
+
 def _capture(end: End) -> graphs.Capture:
-    return graphs.Capture.of(end.interface, end.reading)
+    """Return the capture, of a long one its beginning; `analyze` draws any part of it."""
+    table = end.reading.packet_table
+    if table is None or len(table) <= MOST_PACKETS:
+        return graphs.Capture.of(end.interface, end.reading)
+    beginning = replace(end.reading, packet_table=table.rows(slice(MOST_PACKETS)))
+    return graphs.Capture.of(f"{end.interface}, first {MOST_PACKETS:,} packets", beginning)
 
 
 def _samples(trial: Measured) -> Samples:

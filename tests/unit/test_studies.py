@@ -45,6 +45,7 @@ LAWS = (
     "l4s_coexistence",
     "latency_under_load",
     "pacing",
+    "rate_step",
     "tail_loss",
     "unfair_round_trips",
 )
