@@ -39,6 +39,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Machine": {
         "doctor": "Check this machine and print how to fix each problem (--json).",
+        "bench": "Measure what packets, flows, hosts and points cost: processor time and memory.",
         "clean": "Remove what killed runs left behind, as they noted it.",
         "image": "The lab kernel and the guest's image.",
     },

@@ -1,0 +1,118 @@
+"""`tcplab bench`: processor time and memory of runs and sweeps, by packets, flows, hosts, points.
+
+docs/concepts/virtual-time.md prints its output.
+"""
+
+import resource
+import shlex
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+from rich.console import Console
+
+from analysis.fmt import NOTHING
+from analysis.rendering import text_table
+from experiments.run.session import ready_lab
+from testbed.host import command
+from testbed.host.processes import ProcessUsage, taken_by
+from topologies.errors import CommandError
+from topologies.notation import json_value
+
+CASES = (
+    "run playground --bw 10mbit --duration 20s",
+    "run playground --bw 100mbit --duration 20s",
+    "run playground --bw 1gbit --delay 5ms --duration 10s",
+    "run cubic_vs_reno --cc cubic --streams 100 --duration 10s",
+    "run fair_shares --streams 10 --duration 20s",
+    "run fair_shares --streams 50 --duration 20s",
+    "sweep slow_start --set delay=10ms,20ms --seeds 10",
+    "sweep slow_start --set delay=10ms,20ms --seeds 150",
+)
+"""Words of commands: more packets, flows, hosts, points."""
+_ONCE = {"run": ("--repeat", "1")}
+_HEAD = ("Command", "Packets", "Flows", "Hosts", "Points", "CPU (s)", "MB")
+_LOOK = 0.05  # seconds between two looks at the memory
+
+
+@dataclass(frozen=True)
+class MeasuredCase:
+    """A command with the size of its work; `memory` is that of its largest process, in bytes."""
+
+    packets: int
+    flows: int
+    hosts: int
+    points: int
+    seconds: float
+    memory: int
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        counts = (self.packets, self.flows, self.hosts, self.points)
+        shown = (f"{count:,}" if count else NOTHING for count in counts)
+        return (*shown, f"{self.seconds:.1f}", f"{self.memory / 1e6:.0f}")
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="The first two cases only.")
+def bench(quick: bool) -> None:
+    """Measure what packets, flows, hosts and points cost: processor time and memory."""
+    ready_lab()
+    rows = [(words, *_measured(words).cells) for words in CASES[: 2 if quick else None]]
+    Console(width=110).print(text_table(_HEAD, rows, right=range(1, len(_HEAD))))
+
+
+def _measured(words: str) -> MeasuredCase:
+    """Run a command in a folder of its own. Raises CommandError if it fails."""
+    with TemporaryDirectory() as scratch:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        started = subprocess.Popen(
+            [
+                *command("experiments.cli.main"),
+                *shlex.split(words),
+                *_ONCE.get(words[:3], ()),
+                "--out",
+                scratch,
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        memory = _most_memory(started)
+        if started.returncode:
+            assert started.stderr
+            raise CommandError(f"tcplab {words}", started.returncode, started.stderr.read())
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return MeasuredCase(*_counts(Path(scratch)), seconds, memory)
+
+
+def _most_memory(process: subprocess.Popen[str]) -> int:
+    taken = ProcessUsage()
+    while process.poll() is None:
+        taken += taken_by(process.pid)
+        time.sleep(_LOOK)
+    return taken.peak
+
+
+def _counts(folder: Path) -> tuple[int, int, int, int]:
+    """Return the packets over all links, flows, hosts and points of the newest result."""
+    for file in folder.glob("*/*/sweep.json"):
+        return 0, 0, 0, int(json_value(file.read_text())["points"]["done"])
+    (spec,) = (json_value(file.read_text()) for file in folder.glob("*/[0-9]*/spec.json"))
+    hosts = sum(node["kind"] == "host" for node in spec["topology"]["nodes"])
+    packets = sum(map(_packets, folder.glob("*/[0-9]*/raw/seed-*/*/qdiscs.json")))
+    return packets, len(spec["flows"]), hosts, 1
+
+
+def _packets(file: Path) -> int:
+    """Return the packets that delay lines let through."""
+    readings = json_value(file.read_text())
+    before, after = (
+        sum(row["packets"] for rows in readings[when].values() for row in rows if row.get("root"))
+        for when in ("before", "after")
+    )
+    return int(after - before)
