@@ -40,6 +40,8 @@ PUBLISHED_ORDER = (
 )
 LAWS = (
     "bbr_share",
+    "buffer_size",
+    "idle_restart",
     "incast",
     "initial_window",
     "l4s_coexistence",
@@ -48,6 +50,7 @@ LAWS = (
     "rate_step",
     "tail_loss",
     "unfair_round_trips",
+    "vegas_queue",
 )
 SACK_COLUMNS = ("sack_off", "sack_on", "second_capture")
 PROFILES = (LINUX_2_4, LINUX_2_6, LINUX_2_6_FULL_LINE, LINUX_2_6_32, LINUX_3_10)
