@@ -15,6 +15,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
+from analysis.measures import results as measured_results
+from analysis.records.json_reader import Problems
+from analysis.records.run_directory import read_run
+from analysis.reporting import run_graphs
 from experiments.reporting.studies import make_report, report_of, serve
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM
 from tests.analysis.made_runs import with_exchanges
@@ -460,3 +464,29 @@ def test_a_warning_of_the_run_asks_to_check_but_is_no_failure(run_directory: Pat
     page = (run_directory / "report.html").read_text()
     assert "Check this before you trust the result" in page
     assert "the queue was never full" in page
+
+
+def test_large_captures_are_measured_one_trial_after_another(
+    run_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = read_run(run_directory, Problems())
+    largest = max(
+        sum(file.stat().st_size for file in trial.folder.glob("*.pcap")) for trial in run.trials
+    )
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    for room, at_once in ((largest - 1, 1), (largest, 1), (2 * largest, 2), (99 * largest, 2)):
+        monkeypatch.setattr(measured_results, "_CAPTURED", room)
+        assert measured_results._at_once(run) == at_once
+
+
+def test_a_packet_page_draws_the_beginning_of_a_long_capture(
+    run_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each packet takes memory while its page is made."""
+    run = read_run(run_directory, Problems())
+    (first, *_) = measured_results.measure_all(run, Problems()).first
+    whole = run_graphs.page("T", first)
+    monkeypatch.setattr(run_graphs, "MOST_PACKETS", 10)
+    short = run_graphs.page("T", first)
+    assert "first 10 packets" in short and "first 10 packets" not in whole
+    assert len(short) < len(whole)
