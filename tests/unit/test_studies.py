@@ -48,6 +48,7 @@ LAWS = (
     "latency_under_load",
     "pacing",
     "rate_step",
+    "reno_friendly",
     "tail_loss",
     "unfair_round_trips",
     "vegas_queue",
