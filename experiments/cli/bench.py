@@ -13,9 +13,8 @@ from tempfile import TemporaryDirectory
 
 import click
 from rich.console import Console
+from rich.table import Table
 
-from analysis.fmt import NOTHING
-from analysis.rendering import text_table
 from experiments.run.session import ready_lab
 from testbed.host import command
 from testbed.host.processes import ProcessUsage, taken_by
@@ -52,7 +51,7 @@ class MeasuredCase:
     @property
     def cells(self) -> tuple[str, ...]:
         counts = (self.packets, self.flows, self.hosts, self.points)
-        shown = (f"{count:,}" if count else NOTHING for count in counts)
+        shown = (f"{count:,}" if count else "-" for count in counts)
         return (*shown, f"{self.seconds:.1f}", f"{self.memory / 1e6:.0f}")
 
 
@@ -61,8 +60,12 @@ class MeasuredCase:
 def bench(quick: bool) -> None:
     """Measure what packets, flows, hosts and points cost: processor time and memory."""
     ready_lab()
-    rows = [(words, *_measured(words).cells) for words in CASES[: 2 if quick else None]]
-    Console(width=110).print(text_table(_HEAD, rows, right=range(1, len(_HEAD))))
+    table = Table()
+    for name in _HEAD:
+        table.add_column(name, justify="left" if name == _HEAD[0] else "right")
+    for words in CASES[: 2 if quick else None]:
+        table.add_row(words, *_measured(words).cells)
+    Console(width=110).print(table)
 
 
 def _measured(words: str) -> MeasuredCase:

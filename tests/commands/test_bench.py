@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from analysis.fmt import NOTHING
+import pytest
+from click.testing import CliRunner
+
+from experiments.cli import bench as benchmark
 from experiments.cli.bench import CASES, MeasuredCase, _counts
+from experiments.cli.commands import tcplab
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/concepts/virtual-time.md"
 
@@ -38,9 +42,15 @@ def test_a_sweep_counts_its_points(tmp_path: Path) -> None:
     folder = tmp_path / "sweeps/20261129T000000Z"
     folder.mkdir(parents=True)
     (folder / "sweep.json").write_text(json.dumps({"points": {"done": 20}}))
-    assert MeasuredCase(*_counts(tmp_path), 1.25, 2_000_000).cells == (
-        *[NOTHING] * 3,
-        "20",
-        "1.2",
-        "2",
-    )
+    assert MeasuredCase(*_counts(tmp_path), 1.25, 2_000_000).cells == (*"---", "20", "1.2", "2")
+
+
+def test_the_command_prints_a_row_for_each_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = MeasuredCase(2019, 1, 2, 1, 2.2, 69_000_000)
+    monkeypatch.setattr(benchmark, "ready_lab", lambda: None)
+    monkeypatch.setattr(benchmark, "_measured", lambda _words: measured)
+    printed = CliRunner().invoke(tcplab, ["bench", "--quick"])
+    assert printed.exit_code == 0, printed.output
+    rows = [line.split("│")[1:-1] for line in printed.output.splitlines() if "2,019" in line]
+    assert [row[0].strip() for row in rows] == list(CASES[:2])
+    assert [cell.strip() for cell in rows[0][1:]] == ["2,019", "1", "2", "1", "2.2", "69"]
