@@ -101,7 +101,7 @@ def compare(flow: Flow, spec: ExperimentSpec, folder: Path, job: JobContext) -> 
     came = received.read_bytes()
     right = _length_in_common(sent, came)
     output = folder / f"{flow.name}.server.txt"
-    text = output.read_text(errors="replace").replace(RESULT, "bits per second")
+    text = _without_results(output)
     if came:
         took = (received.stat().st_mtime_ns - client.file("begun").stat().st_mtime_ns) / 1e9
         if flow.is_timed_program:  # what stops early gains no rate by that, nor by wrong bytes
@@ -164,7 +164,7 @@ def transfer(
                     processes.append(_start_client(flow, spec, live, folder, job))
                     clients[flow.name] = processes[-1]
                 elif flow.program:
-                    _end(clients[flow.name], begin + instant)
+                    _end_program(flow, clients[flow.name], begin, folder)
                 else:
                     server = servers[bulk.index(flow)][1]
                     _bound(flow, clients[flow.name], server, begin + instant, live, folder)
@@ -185,6 +185,26 @@ def _starts_and_ends(flows: list[Flow]) -> list[tuple[float, Flow]]:
     starts = [(flow.start.seconds, flow) for flow in flows]
     ends = [(flow.end.seconds, flow) for flow in flows if flow.is_bounded]
     return sorted([*starts, *ends], key=lambda each: each[0])
+
+
+def _end_program(flow: Flow, client: Popen[bytes], begin: float, folder: Path) -> None:
+    """End a program; write iperf's last line for one that sent its amount and ended by itself."""
+    in_time = _end(client, begin + flow.end.seconds)
+    if not flow.amount:
+        return
+    seconds = time.monotonic() - begin - flow.start.seconds
+    line = result_line(seconds, flow.amount.base) if in_time else _cut(flow)
+    output = folder / f"{flow.name}.client.txt"
+    output.write_text(f"{_without_results(output)}\n{line}")
+
+
+def _cut(flow: Flow) -> str:
+    return f"{CUT_OFF} after {flow.duration}\n"
+
+
+def _without_results(output: Path) -> str:
+    """Return what a program printed, which may imitate the results of iperf."""
+    return output.read_text(errors="replace").replace(RESULT, "bits per second")
 
 
 def _bound(
@@ -212,7 +232,7 @@ def _bound(
     server.kill()
     server.wait()
     with (folder / f"{flow.name}.client.txt").open("a") as output:
-        output.write(f"{CUT_OFF} after {flow.duration}\n")
+        output.write(_cut(flow))
     if not all("bytes_received" in each for each in cut):  # Linux 4.1 began to count them
         return
     amount, seconds = sum(int(each["bytes_received"]) for each in cut), flow.duration.seconds

@@ -33,6 +33,7 @@ class OwnTransportParameters(LinkParameters):
     bw: Rate = parameter("10mbit", Rate, "Rate of the link, each way.")
     delay: Duration = parameter("20ms", Duration, "Delay of the link, each way.")
     loss: Share = parameter("5%", Share, "Packets that the link loses at random, each way.")
+    ack_loss: Share = parameter("0%", Share, "Packets lost on the way back, more than `loss`.")
     jitter: Duration = parameter("0ms", Duration, "The delay of each packet varies by up to this.")
     queue: Packets = parameter("100", Packets, "Packets that can wait for the link, each way.")
     amount: Size = parameter(
@@ -53,6 +54,8 @@ def experiment(parameters: OwnTransportParameters) -> ExperimentSpec:
         client=_source(parameters.sender, "sender"),
         protocol="udp",
     )
+    there = parameters.channel()
+    back = replace(there, loss=Share(parameters.loss.base + parameters.ack_loss.base))
     amount = parameters.amount if parameters.amount.base else None
     flows = [Flow("flow1", "h1", "h2", parameters.duration, amount=amount, program=program)]
     if parameters.beside != NOBODY:
@@ -61,7 +64,7 @@ def experiment(parameters: OwnTransportParameters) -> ExperimentSpec:
     return ExperimentSpec(
         name="own_transport",
         claim=claim_of(__doc__),
-        topology=two_hosts(parameters.channel()),
+        topology=two_hosts(there, back),
         flows=tuple(flows),
         conditions=(Condition("own", "own transport"),),
         captures=("h1-eth0", "h2-eth0"),

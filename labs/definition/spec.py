@@ -163,6 +163,7 @@ _FIELDS: dict[str, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
     "hidden": (("forecast", "program"), ()),
     "networks": (("forecast", "program"), ()),
     "tests": (("program",), ()),
+    "everywhere": ((), ("program",)),
     "capture": (("evidence",), ()),
     "bounds": ((), ("design",)),
     "others": (("script",), ()),
@@ -183,7 +184,7 @@ class Question:
     of the capture `capture` (CONDITION/INTERFACE) of the run `run`. A packetdrill script has to
     pass on the lab's kernel and to fail on each of `others`. A forecast is a rule for `value`
     (CONDITION/KEY) of the run `run` on that many `networks`, drawn from the ranges `hidden`. A
-    program passes `tests` on such networks.
+    program passes `tests` on such networks; `everywhere` counts those that it passes on all.
     """
 
     id: str
@@ -209,6 +210,7 @@ class Question:
     hidden: tuple[Range, ...] = ()
     networks: int = 0
     tests: tuple[ProgramTest, ...] = ()
+    everywhere: bool = False
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.id):

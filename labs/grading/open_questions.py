@@ -107,10 +107,11 @@ def program(question: Question, tested: Sequence[TestedProgram], empty: AnswerMa
     """Give the share of the tests, by weight, that the programs passed on the hidden networks."""
     if not tested:
         return empty
-    weights = {test.id: test.weight for test in question.tests}
-    passed = sum(len(result.passed) for result in tested)
-    earned = sum(weights[name] for result in tested for name in result.passed)
-    share = earned / (len(tested) * sum(weights.values()))
+    weights = [test.weight for test in question.tests]
+    stages = [len(result.passed) for result in tested]
+    passed = sum(stages)
+    counted = [min(stages)] if question.everywhere else stages
+    share = sum(sum(weights[:stage]) for stage in counted) / (len(counted) * sum(weights))
     notes = [
         f"Network {number}: {result.reason}."
         for number, result in enumerate(tested, 1)

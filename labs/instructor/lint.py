@@ -141,7 +141,7 @@ MINUTES: Mapping[Kind, float] = {
     "module": 45.0,
     "script": 10.0,
     "forecast": 15.0,
-    "program": 150.0,
+    "program": 100.0,
 }
 """For each question by its kind: a guess."""
 CALCULATED = 1.5

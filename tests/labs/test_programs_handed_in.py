@@ -49,7 +49,11 @@ def programs(name: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "passed"),
-    [("windowed", ["whole", "window", "fast"]), ("stop_and_wait", ["whole"]), ("careless", [])],
+    [
+        ("windowed", ["whole", "ends", "window", "fast"]),
+        ("stop_and_wait", ["whole", "ends"]),
+        ("careless", []),
+    ],
 )
 def test_stages_tell_transports_apart(
     lab: LabSpec, tmp_path: Path, name: str, passed: list[str]

@@ -9,7 +9,7 @@ class Control:
 
     window, least = 10.0, 9.0
     cut, kept, blind, drained, dipped = 0.0, 0.0, 0.0, 0.0, 0.0
-    greedy, starting = False, True
+    greedy, starting, contested = False, True, 0.0
 
     def acknowledged(self, now: float, round_trip: float, on_the_way: int) -> None:
         self.least = min(self.least, round_trip)
@@ -22,7 +22,7 @@ class Control:
         if self.starting:
             self.window += 1
         elif self.greedy:
-            self.window += 1.5 / self.window
+            self.window += 2.5 / self.window
         else:
             queued = 0 if now - self.dipped < 2 * round_trip else 3
             aim = self.window * self.least / round_trip + queued
@@ -31,7 +31,7 @@ class Control:
     def look(self, now: float, waiting: float) -> None:
         """Find out whether another flow fills the queue."""
         if not self.drained or waiting < 0.015:
-            self.drained, self.greedy = now, False
+            self.drained, self.greedy = now, now < self.contested
         elif not self.greedy:
             self.starting = self.greedy = now - self.drained > 3.5
         if now - self.dipped > 1:
@@ -39,6 +39,7 @@ class Control:
 
     def lost(self, now: float, sent: float) -> None:
         if sent > self.cut:
+            self.contested = 0.0 if self.starting else now + 8  # three packets fill no queue
             self.cut, self.starting = now, False
             self.window = max(2.0, 0.7 * self.window)
 
