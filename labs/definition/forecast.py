@@ -20,7 +20,7 @@ from experiments.study.grid import Combination
 from labs.definition.answers import OwnParts
 from labs.definition.assignment import Course, drawn_number, nominal_variant
 from labs.definition.runs import combination_of
-from labs.definition.spec import LabSpec, Question
+from labs.definition.spec import LabSpec, Mistake, Question
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity, Rate, Share
 
@@ -86,6 +86,12 @@ def read_rule(text: str) -> Rule:
 def read_limit(text: str) -> Rule:
     """Return the rule of a limit, which has no width. Raises UsageError."""
     return Rule(_expression(text), 0.0)
+
+
+def names_in(text: str) -> set[str]:
+    """Return the parameters that an expression uses. Raises UsageError if it cannot be read."""
+    nodes = ast.walk(_expression(text))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - {*_FUNCTIONS}
 
 
 def _expression(text: str) -> ast.expr:
@@ -191,48 +197,112 @@ class TestedProgram:
     not_carried: bool = False
 
 
-_LAZY_WIDTHS = (0.1, 0.25, 0.5, 1.0)
-_CONFIDENCE_LEFT = 0.2
+_WIDTHS = (0.1, 0.25, 0.5, 1.0, 2.0)
+"""Widths of the best single number."""
+_CONFIDENCE_LEFT = 0.5
 _FULL, _NONE = 2 * math.log(1.1), 2 * math.log(2.5)
-"""Scores of an interval of 10 % that is right, and of one of 150 % that is right."""
+"""Prices of an interval of 10 % that is right, and of one of 150 % that is right."""
 
 
-def network_share(value: float, width: float, truth: float) -> float:
-    """Return the share of the points for one network, 0 to 1.
+def price(value: float, width: float, truth: float) -> float:
+    """Return the interval score of a central 50 % interval on one network, on a logarithmic scale.
 
-    The interval score of a central 80 % interval (Gneiting and Raftery, 2007), on a logarithmic
-    scale: its width, and ten times what the truth lies outside.
+    It is the interval's width, and four times what the truth lies outside (Gneiting and Raftery,
+    2007). The mean over networks is a proper score: the honest width costs least.
     """
-    if value <= 0 or truth <= 0:
-        return 0.0
     half = math.log1p(width)
-    outside = max(0.0, abs(math.log(truth / value)) - half)
-    score = 2 * half + 2 / _CONFIDENCE_LEFT * outside
-    return min(1.0, max(0.0, (_NONE - score) / (_NONE - _FULL)))
+    if value <= 0 or truth <= 0:
+        return 2 * half + 2 / _CONFIDENCE_LEFT * _NONE
+    return 2 * half + 2 / _CONFIDENCE_LEFT * max(0.0, abs(math.log(truth / value)) - half)
 
 
-def share_of(rule: Rule, results: Sequence[HiddenResult]) -> float:
-    """Return the share of the points of a rule: what it earns above the best single number.
+@dataclass(frozen=True)
+class ScoredRule:
+    """A rule over the hidden networks, next to the best single number that is the same for all.
 
-    A number alone shows no understanding, however well the networks resemble each other.
+    `offs` are the rule's value over the measured one on each network, `numbers` that of the single
+    number. `costs` is the mean price, `width_costs` the part of it for the width.
     """
-    earned = fmean(share for _, share in scored(rule, results))
+
+    width: float
+    offs: tuple[float, ...]
+    numbers: tuple[float, ...]
+    number_width: float
+    costs: float
+    number_costs: float
+
+    @property
+    def width_costs(self) -> float:
+        return 2 * math.log1p(self.width)
+
+    @property
+    def held(self) -> int:
+        """The number of networks on which the truth lies within the width."""
+        return sum(1 / (1 + self.width) <= off <= 1 + self.width for off in self.offs)
+
+    def points(self, costs: float) -> float:
+        """Return what a price takes off, as a share of the points."""
+        return costs / (self._nothing - _FULL) if self._nothing > _FULL else 0.0
+
+    @staticmethod
+    def height(ratio: float) -> float:
+        """Return where a drawing of 120 pixels, three decades high, has a ratio to the truth."""
+        return round(60 - 40 * math.log10(min(30.0, max(1 / 30, ratio))), 1)
+
+    @property
+    def lost_by_width(self) -> float:
+        """The share of the points that a width of more than 10 % takes off."""
+        return self.points(self.width_costs - _FULL)
+
+    @property
+    def lost_by_errors(self) -> float:
+        """The share of the points that truths outside the width take off."""
+        return self.points(self.costs - self.width_costs)
+
+    @property
+    def _nothing(self) -> float:
+        """The price that leaves no points: that of the best single number, or of 150 %."""
+        return min(_NONE, self.number_costs)
+
+    @property
+    def share(self) -> float:
+        """The share of the points, 0 to 1."""
+        return min(1.0, max(0.0, self.points(self._nothing - self.costs)))
+
+
+def scored(rule: Rule, results: Sequence[HiddenResult]) -> ScoredRule:
+    """Return the score of a rule. Raises UsageError if it has no value on a network."""
     truths = [result.truth for result in results]
-    numbers = {math.sqrt(one * other) for one in truths for other in truths}
-    best = max(
-        fmean(network_share(number, width, truth) for truth in truths)
-        for number in numbers
-        for width in _LAZY_WIDTHS
+    values = [rule.value(result.variables) for result in results]
+    pairs = list(zip(values, truths, strict=True))
+    number, number_width = min(
+        (
+            (math.sqrt(one * other), width)
+            for one in truths
+            for other in truths
+            for width in _WIDTHS
+        ),
+        key=lambda pair: fmean(price(pair[0], pair[1], truth) for truth in truths),
     )
-    return max(0.0, (earned - best) / (1 - best)) if best < 1 else 0.0
+    return ScoredRule(
+        rule.width,
+        tuple(value / truth if truth > 0 else 0.0 for value, truth in pairs),
+        tuple(number / truth if truth > 0 else 0.0 for truth in truths),
+        number_width,
+        fmean(price(value, rule.width, truth) for value, truth in pairs),
+        fmean(price(number, number_width, truth) for truth in truths),
+    )
 
 
-def scored(rule: Rule, results: Sequence[HiddenResult]) -> list[tuple[float, float]]:
-    """Return for each network the rule's value over the measured one, and the share it earns."""
+_ALIKE = 0.02
+"""By how much a rule's values may differ from a known wrong rule's, on every network."""
 
-    def one(result: HiddenResult) -> tuple[float, float]:
-        value = rule.value(result.variables)
-        off = value / result.truth if result.truth > 0 else 0.0
-        return off, network_share(value, rule.width, result.truth)
 
-    return [one(result) for result in results]
+def mistake_in(rule: Rule, question: Question, results: Sequence[HiddenResult]) -> Mistake | None:
+    """Return the known mistake whose rule has the values of this one on all networks."""
+    for known in question.mistakes:
+        wrong = read_limit(known.rule)
+        pairs = [(rule.value(each.variables), wrong.value(each.variables)) for each in results]
+        if all(abs(value - other) <= _ALIKE * abs(other) for value, other in pairs):
+            return known
+    return None

@@ -62,11 +62,12 @@ class Option:
 class Mistake:
     """A known wrong way: the key gives the value it leads to, the note says what was mixed up.
 
-    One with the id of an option needs no value.
+    One with the id of an option needs no value. That of a forecast is a `rule` without a width.
     """
 
     id: str
     note: str
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,10 @@ class Question:
                 raise UsageError(f"{self.id}: only {kinds} can have '{name}'.", "Delete it.")
         if self.kind in READ_BY_HAND and not self.rubric:
             raise UsageError(f"{self.id} has no rubric.", "Say what earns its points.")
+        if any(bool(known.rule) != (self.kind == "forecast") for known in self.mistakes):
+            raise UsageError(
+                f"{self.id}: the mistakes of forecasts have a 'rule', and no others.", "Correct it."
+            )
         if self.kind in ("number", "forecast"):
             unit_named(self.unit)
 

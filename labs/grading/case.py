@@ -15,6 +15,7 @@ from typing import Any
 
 from labs.definition.answers import OwnParts
 from labs.definition.assignment import Late, Variant
+from labs.definition.forecast import ScoredRule
 from labs.definition.key import Key
 from labs.definition.runs import NO_PARTS
 from labs.definition.scripts import ScriptTrial
@@ -102,6 +103,8 @@ class AnswerMark:
     note: str = ""
     mistake: str = ""
     items: tuple[int, ...] | None = None
+    drawn: ScoredRule | None = None
+    """Of a forecast: drawn over the networks."""
 
     def for_person(self, note: str, verdict: Verdict = Verdict.READ) -> AnswerMark:
         """Return the mark of an answer that a person is to read."""

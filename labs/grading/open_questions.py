@@ -5,7 +5,14 @@ from dataclasses import replace
 
 from analysis.measures.evidence import EVENTS
 from labs.definition.answers import is_made
-from labs.definition.forecast import HiddenResult, TestedProgram, read_rule, scored, share_of
+from labs.definition.forecast import (
+    HiddenResult,
+    ScoredRule,
+    TestedProgram,
+    mistake_in,
+    read_rule,
+    scored,
+)
 from labs.definition.key import Key
 from labs.definition.scripts import ScriptTrial
 from labs.definition.spec import Bound, Question
@@ -83,23 +90,33 @@ def design(question: Question, text: str, key: Key, empty: AnswerMark) -> Answer
 def forecast(
     question: Question, text: str, hidden: Sequence[HiddenResult], empty: AnswerMark
 ) -> AnswerMark:
-    """Give the mean share that the rule earns on the hidden networks.
+    """Give the share that the rule earns on the hidden networks by a proper score.
 
     The note says how far off it is on each, and tells no value of a network.
     """
+    if not hidden:
+        return empty.for_person("The hidden networks were not run; a person looks at it.")
     try:
         rule = read_rule(text)
-        results = scored(rule, hidden)
+        found = scored(rule, hidden)
+        known = mistake_in(rule, question, hidden) if found.share < 1 else None
     except UsageError as error:
         return empty.for_person(f"{error} A person reads it.", Verdict.UNREADABLE)
-    if not results:
-        return empty.for_person("The hidden networks were not run; a person looks at it.")
-    share = share_of(rule, hidden)
-    off = ", ".join(in_digits(ratio) for ratio, _ in results)
-    return empty.earning(
-        share,
-        question.points,
-        f"Your rule's value, divided by the measured one on each network: {off}.",
+    note = f"{known.note} " if known else ""
+    mark = empty.earning(found.share, question.points, note + _account(found, question.points))
+    return replace(mark, drawn=found, mistake=known.id if known else "")
+
+
+def _account(found: ScoredRule, points: int) -> str:
+    """Return what width and errors took off, and the width that a single number needs."""
+    parts = (found.lost_by_width, found.lost_by_errors)
+    width, errors = (in_digits(round(points * max(0.0, part), 1)) for part in parts)
+    off = ", ".join(map(in_digits, found.offs))
+    return (
+        f"It holds on {found.held} of {len(found.offs)} networks. Its width of {found.width:.0%}"
+        f" takes off {width} points, values outside it {errors}. Your rule's value, divided by the"
+        f" measured one on each network: {off}. The best single number for all networks, within"
+        f" {found.number_width:.0%}, earns nothing."
     )
 
 

@@ -25,7 +25,7 @@ from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_text
 from topologies.errors import TcplabError
 
-MOST_COPIED, MOST_GUESSED = Fraction(15, 100), Fraction(10, 100)
+MOST_COPIED, MOST_GUESSED, MOST_READ = Fraction(15, 100), Fraction(10, 100), Fraction(25, 100)
 """Of a lab's points."""
 _SOCKETS = ".sockets"
 
@@ -107,6 +107,8 @@ def _try_names(lab: LabSpec, question: Question, runs: dict[str, RehearsedRun]) 
         if value:
             program_value(runs[question.run], value)
     for network in hidden_networks(lab, question, SELF_STUDY)[:1] if question.hidden else ():
+        for known in question.mistakes:
+            read_limit(known.rule).value(network.variables)
         for test in question.tests:
             for limit in (test.least, test.most):
                 read_limit(limit).value(network.variables)

@@ -4,7 +4,8 @@ The page shows handouts, keys, the spread of answers, where the points go, and h
 be had without understanding: by copying, and by blind guessing. The autopilot copies what the
 package's tools, its files and the student's assignment say: numbers, frames, options, an example of
 a design, the value of the student's run as the rule of a forecast, and the package's programs.
-Texts and pictures, which a person reads, count as wrong.
+Texts and pictures, which a person reads, count as wrong. A second one runs nothing: it reasons from
+the handout and the files of the package, ticks what is right, and knows the rules of textbooks.
 """
 
 from __future__ import annotations
@@ -20,13 +21,20 @@ from analysis.rendering import write
 from labs.definition import catalogue
 from labs.definition.answers import Answers, examples_of
 from labs.definition.assignment import SELF_STUDY, Course, Variant, variant
-from labs.definition.forecast import HiddenResult
+from labs.definition.forecast import HiddenResult, names_in, read_rule, scored
 from labs.definition.key import Key
 from labs.definition.runs import NO_PARTS
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
-from labs.instructor.lint import MOST_COPIED, MOST_GUESSED, WORDS_A_MINUTE, lint, working_time
+from labs.instructor.lint import (
+    MOST_COPIED,
+    MOST_GUESSED,
+    MOST_READ,
+    WORDS_A_MINUTE,
+    lint,
+    working_time,
+)
 from labs.measuring.measures import Runs
 from labs.measuring.ranges import VariantRuns, carry_hidden, carry_out, carry_programs
 from labs.measuring.references import HiddenResults, TestedPrograms
@@ -79,6 +87,41 @@ def guessed_share(marker: Marker) -> float:
     return options / lab.points + _earned(replace(marker, tested={}), rules)
 
 
+TEXTBOOK = (
+    "bw / 1000",
+    "link / 1000",
+    "min(bw, 1.22 * 8 * mss / (2 * delay * sqrt(loss))) / 1000",
+    "1448 * 8 * requests / min(bw, 1.22 * 8 * mss / (2 * delay * sqrt(loss)))",
+    "min(bw, 8 * 65535 / (2 * delay)) / 1000",
+    "min(udp, link / (streams + 1)) / 1000",
+    "2000 * (delay + 8 * 74 / bw)",
+    "2000 * delay + 8000 * 1514 / bw * queue",
+    "2000 * delay + 4000 * 1514 / bw * queue",
+)
+"""Rules without a figure of a run; their author may not know which of them is near the truth."""
+_TRIED_WIDTHS = (10, 25, 50, 100)
+
+
+def read_share(marker: Marker) -> float:
+    """Return the share that reading earns at most: right options, and the best rule of these."""
+    right = {name: sorted(options) for name, options in marker.key.choices.items()}
+    plain = replace(marker, tested={}, hidden={})
+    rules = (_best_of_textbook(marker, each) for each in marker.lab.questions)
+    return _earned(plain, right) + sum(rules) / marker.lab.points
+
+
+def _best_of_textbook(marker: Marker, question: Question) -> float:
+    """Return the points of the best rule, which may be a known mistake."""
+    results = marker.hidden.get(question.id)
+    if question.kind != "forecast" or not results:
+        return 0.0
+    texts = (*TEXTBOOK, *(known.rule for known in question.mistakes))
+    known = set(results[0].variables)
+    usable = [text for text in texts if names_in(text) <= known]
+    tried = (f"{text} within {width}%" for text in usable for width in _TRIED_WIDTHS)
+    return question.points * max(scored(read_rule(text), results).share for text in tried)
+
+
 def _typical(results: Sequence[HiddenResult]) -> float:
     return geometric_mean(result.truth for result in results)
 
@@ -103,6 +146,7 @@ def lint_variants(preview: LabPreview) -> Iterator[LabFinding]:
     for text, share, most in (
         ("copying what tools and files say", preview.copied, MOST_COPIED),
         ("blind guessing", preview.guessed, MOST_GUESSED),
+        ("reading without a run", preview.read, MOST_READ),
     ):
         if share > most:
             found = f"{text} earns {share:.0%}, and {float(most):.0%} should be the most"
@@ -157,6 +201,11 @@ class LabPreview:
     def guessed(self) -> float:
         """The mean share of the points that blind guessing earns."""
         return mean(map(guessed_share, self.markers))
+
+    @property
+    def read(self) -> float:
+        """The mean share of the points that reading without a run earns at most."""
+        return mean(map(read_share, self.markers))
 
     @property
     def variants(self) -> Iterator[tuple[VariantRuns, bool, Marker]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from statistics import mean
 
@@ -14,11 +15,10 @@ from labs.definition.assignment import SELF_STUDY, Course
 from labs.definition.forecast import (
     HiddenResult,
     hidden_networks,
-    network_share,
+    price,
     read_limit,
     read_rule,
     scored,
-    share_of,
 )
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec
@@ -69,25 +69,60 @@ def test_what_is_no_rule_is_refused_with_a_sentence(text: str, said: str) -> Non
 
 
 def test_an_honest_width_earns_most() -> None:
-    """The score is proper: over many networks no other width earns more than the true spread."""
+    """The score is proper: over many networks no other width costs less than the true spread."""
     chance = random.Random(1)
     errors = [chance.gauss(0.0, 0.2) for _ in range(4000)]
 
-    def earned(width: float) -> float:
-        return mean(network_share(math.exp(error), width, 1.0) for error in errors)
+    def costs(width: float) -> float:
+        return mean(price(math.exp(error), width, 1.0) for error in errors)
 
-    honest = math.exp(1.28 * 0.2) - 1  # 80 % of a normal distribution
-    assert earned(honest) > max(earned(honest / 3), earned(3 * honest))
+    honest = math.exp(0.674 * 0.2) - 1  # half of a normal distribution
+    assert costs(honest) < min(costs(honest / 1.5), costs(1.5 * honest))
+
+
+def results(truth: Callable[[float, float], float]) -> list[HiddenResult]:
+    """Results of six networks, by the truth for rate (bit/s) and delay (s)."""
+    pairs = [(bw, delay) for bw in (1e6, 4e6, 16e6) for delay in (0.01, 0.04)]
+    return [
+        HiddenResult(NETWORK | {"bw": bw, "delay": delay}, truth(bw, delay)) for bw, delay in pairs
+    ]
 
 
 @pytest.mark.parametrize(
-    ("value", "width", "least", "most"),
-    [(1.0, 0.1, 1.0, 1.0), (1.5, 0.1, 0.0, 0.0), (1.0, 1.5, 0.0, 0.0), (0.0, 0.1, 0.0, 0.0)],
+    ("text", "least", "most"),
+    [
+        ("0.7 * bw / 1000 within 10%", 1.0, 1.0),
+        ("0.5 * bw / 1000 within 50%", 0.5, 0.7),
+        ("0.5 * bw / 1000 within 90%", 0.2, 0.4),  # it holds on all six networks
+        ("0.5 * bw / 1000 within 10%", 0.2, 0.45),
+        ("bw / 10 within 10%", 0.0, 0.0),
+        ("2000 within 200%", 0.0, 0.0),
+        ("0 within 10%", 0.0, 0.0),
+    ],
 )
-def test_a_rule_earns_by_its_error_and_its_width(
-    value: float, width: float, least: float, most: float
-) -> None:
-    assert least <= round(network_share(value, width, 1.0), 6) <= most
+def test_a_rule_earns_by_its_error_and_its_width(text: str, least: float, most: float) -> None:
+    found = scored(read_rule(text), results(lambda bw, _: 0.7 * bw / 1000))
+    assert least <= round(found.share, 6) <= most
+    assert found.costs >= found.width_costs
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2000 * delay within 10%", "frame_time"),
+        ("2 * delay * 1000 within 50%", "frame_time"),
+        ("1000 * (delay + 592 / bw) within 5%", "one_way"),
+        ("2100 * delay within 10%", ""),
+        ("2000 * (delay + 8 * 74 / bw) within 5%", ""),
+    ],
+)
+def test_a_known_mistake_is_named(text: str, said: str) -> None:
+    lab = catalogue.find("first_look")
+    hidden = {"trip_rule": results(lambda bw, delay: 2000 * (delay + 5920 / bw))}
+    marks = Marker(lab, Key(), {}, {}, {}, {}, hidden=hidden).marks({"trip_rule": [text]})
+    mark = marks[-1]
+    notes = {known.id: known.note for known in lab.question("trip_rule").mistakes}
+    assert mark.mistake == said and (mark.note.startswith(notes[said]) if said else True)
 
 
 @pytest.mark.parametrize(("name", "question"), FORECASTS)
@@ -110,12 +145,11 @@ def test_the_note_of_a_forecast_tells_no_value(sack: LabSpec) -> None:
     given = {"rule_on": ["bw / 1000 within 10%"]}
     mark = next(mark for mark in marker.marks(given) if mark.question == "rule_on")
     assert 0 < (mark.points or 0) < sack.question("rule_on").points
-    assert mark.note == (
-        "Your rule's value, divided by the measured one on each network: 1, 1, 0.5."
-    )
-    offs = [round(off, 3) for off, _ in scored(read_rule(given["rule_on"][0]), results)]
-    assert offs == [1, 1, 0.5]
-    assert share_of(read_rule("1500 within 50%"), results) == 0
+    assert "It holds on 2 of 3 networks. Its width of 10% takes off 0 points" in mark.note
+    assert "divided by the measured one on each network: 1, 1, 0.5." in mark.note
+    found = scored(read_rule(given["rule_on"][0]), results)
+    assert [round(off, 3) for off in found.offs] == [1, 1, 0.5]
+    assert scored(read_rule("1500 within 50%"), results).share == 0
 
 
 def test_copying_and_guessing_earn_little(key: Key) -> None:
