@@ -55,8 +55,8 @@ _CONDITION = "as_set"
 class PlayOutcome:
     """Result of a run: `verdict` is "good", or the reason why it is not usable.
 
-    `flows` has goodput_mbit_s, retransmitted (segments), lost (segments) and mean_rtt_ms of each;
-    `phases` the seconds of each phase.
+    `flows` has goodput_mbit_s, retransmitted (segments), lost (segments), mean_rtt_ms and
+    most_rtt_ms of each; `phases` the seconds of each phase.
     """
 
     verdict: str
@@ -247,6 +247,7 @@ def _figures(number: int, flow: Flow, frames: dict[str, Frame], sampled: Frame) 
         "retransmitted": float(sent["again"].sum()),
         "lost": float((kinds == LOST).sum()),
         "mean_rtt_ms": float(trip.mean()) if len(trip) else float("nan"),
+        "most_rtt_ms": float(trip.max()) if len(trip) else float("nan"),
     }
 
 
@@ -279,17 +280,17 @@ def band(rates: list[Frame]) -> Frame:
     )
 
 
-_SHORT = {"goodput_mbit_s": "goodput", "mean_rtt_ms": "rtt"}
+_SHORT = {"goodput_mbit_s": "goodput", "mean_rtt_ms": "rtt", "most_rtt_ms": "longest_rtt"}
 
 
 def measures_of(outcome: PlayOutcome, events: Iterable[PlayEvent] = ()) -> dict[str, float]:
     """Return every measure that is a number, by its name.
 
-    Of flow N, counted from 1: `goodput_N` (Mbit/s), `rtt_N` (mean round trip, ms),
-    `retransmitted_N`, `lost_N` (segments) and other columns of its outcome. Of all flows:
-    `goodput`, `retransmitted` and `lost` (sums), `rtt` (mean), `fairness` (Jain's index of the
-    goodputs; Jain, Chiu and Hawe, DEC-TR-301, 1984), and `count_KIND`, the number of events of a
-    kind, such as `count_time_out`.
+    Of flow N, counted from 1: `goodput_N` (Mbit/s), `rtt_N` and `longest_rtt_N` (mean and longest
+    round trip, ms), `retransmitted_N`, `lost_N` (segments) and other columns of its outcome. Of all
+    flows: `goodput`, `retransmitted` and `lost` (sums), `rtt` (mean), `longest_rtt`, `fairness`
+    (Jain's index of the goodputs; Jain, Chiu and Hawe, DEC-TR-301, 1984), and `count_KIND`, the
+    number of events of a kind, such as `count_time_out`.
     """
     flows = [
         {_SHORT.get(name, name): float(value) for name, value in flow.items()}
@@ -314,5 +315,6 @@ def _together(flows: list[dict[str, float]]) -> dict[str, float]:
         "retransmitted": sum(column("retransmitted")),
         "lost": sum(column("lost")),
         "rtt": sum(trips) / len(trips) if trips else float("nan"),
+        "longest_rtt": max(column("longest_rtt"), default=float("nan")),
         "fairness": sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else float("nan"),
     }

@@ -41,6 +41,7 @@ from labs.measuring.references import HiddenResults, TestedPrograms
 from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_files, handout_text
 from labs.templates.rendering import markdown_page, render
+from topologies.errors import UsageError
 
 _NO_REASON = "I expect that because it sounds better."
 
@@ -119,7 +120,14 @@ def _best_of_textbook(marker: Marker, question: Question) -> float:
     known = set(results[0].variables)
     usable = [text for text in texts if names_in(text) <= known]
     tried = (f"{text} within {width}%" for text in usable for width in _TRIED_WIDTHS)
-    return question.points * max(scored(read_rule(text), results).share for text in tried)
+    return question.points * max(_share(text, results) for text in tried)
+
+
+def _share(text: str, results: Sequence[HiddenResult]) -> float:
+    try:
+        return scored(read_rule(text), results).share
+    except UsageError:
+        return 0.0  # a rule that divides by a loss of zero has no value here
 
 
 def _typical(results: Sequence[HiddenResult]) -> float:

@@ -201,4 +201,5 @@ class Trace:
             "goodput_mbit_s": float(8e-6 * self.goodput.mean()),
             "retransmitted": float(len(self.lost)),
             "mean_rtt_ms": float(1000 * (self.trip + self.waiting.mean() / self.rate)),
+            "most_rtt_ms": float(1000 * (self.trip + self.waiting.max() / self.rate)),
         }

@@ -423,6 +423,7 @@ def test_the_run_before_does_not_stand_with_the_next_question(chromium: Page) ->
         assert live.counts()["window"]
         live.click("#tour .ways .main")
         live.until("tcplabPlay.play.tour.isAsking")
+        assert live.run("document.activeElement.tagName") == "H2"
         live.page.settle()
         assert live.counts()["window"] == {}
 

@@ -31,12 +31,14 @@ export class Tour {
     this.turned();
     this.draw();
     this.box.scrollIntoView({ block: "nearest" });
+    this.focus();
     if (!this.step.ask) this.play();
   }
 
   play() {
     this.phase = "running";
     this.draw();
+    this.focus();
     this.run(this.step, this.lesson.steps[this.at - 1]);
   }
 
@@ -52,6 +54,11 @@ export class Tour {
     this.phase = "shown";
     this.measures = measures;
     this.draw();
+    this.focus();
+  }
+
+  // What had the focus is drawn again: keyboards go on from the heading.
+  focus() {
     this.box.querySelector("h2").focus({ preventScroll: true });
   }
 

@@ -431,7 +431,8 @@ const SCALES = {
   rate: ({ bw }) => [0, 1.2 * parsed("rate", bw)],
   trip: ({ bw, delay, queue }) => {
     const full = (parsed("count", queue) * FULL_FRAME) / parsed("rate", bw);
-    return [0, 1200 * (2 * parsed("time", delay) + full)];
+    const most = 1000 * (2 * parsed("time", delay) + full);
+    return [0, 10 ** Math.ceil(Math.log10(2 * most))]; // it does not give the answer away
   },
 };
 

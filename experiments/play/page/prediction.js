@@ -1,7 +1,7 @@
 // A prediction that is drawn: a line across the asked graph, moved by pointer or by its number.
 
 // The graph that shows a measure, and what turns the measure into the graph's values.
-const SHOWN = { goodput: ["rate", 1e6], rtt: ["trip", 1] };
+const SHOWN = { goodput: ["rate", 1e6], rtt: ["trip", 1], longest_rtt: ["trip", 1] };
 const DIGITS = 2;
 
 // {graph, scale} of a step whose answer is a number that a graph shows; else null.
