@@ -202,7 +202,20 @@ def pack_command(folder: Path, out: Path | None) -> None:
     click.echo(f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
 
 
-@lab.command("course")
+class _CourseGroup(ClearGroup):
+    """`course FILE` makes a course; another first word is a command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = [*self.commands, *ctx.help_option_names]
+        return super().parse_args(ctx, args if not args or args[0] in words else ["new", *args])
+
+
+@lab.group("course", cls=_CourseGroup)
+def course_group() -> None:
+    """Make a course's file: `course FILE`; show the gradebook over its labs: `course status`."""
+
+
+@course_group.command("new")
 @click.argument("file", type=FILE)
 @click.option(
     "--name", default="", metavar="NAME", help="The course's name.  [default: the file's]"
@@ -211,6 +224,32 @@ def course_command(file: Path, name: str) -> None:
     """Make a course's file with a fresh secret, for the instructor."""
     course = new_course(file, name or file.stem)
     click.echo(f"{file} holds the secret of {course.name}. Keep it, and keep it to yourself.")
+
+
+@course_group.command("status")
+@click.argument("folders", metavar="GRADES...", nargs=-1, required=True, type=FOLDER)
+@click.option("--students", "roster", type=FILE, metavar="FILE", help="The class.")
+@click.option("--out", type=FOLDER, metavar="DIR", help="Folder of the tables.")
+def status_command(folders: tuple[Path, ...], roster: Path | None, out: Path | None) -> None:
+    """Show a row for each student and a column for each graded lab; write tables.
+
+    GRADES are folders that `grade` wrote. The tables are gradebook.csv, canvas.csv, moodle.csv, and
+    items.csv with the statistics of each question.
+    """
+    from labs.grading.gradebook import course_tables, read_graded, status, students_of
+    from labs.grading.tables import cell, read_roster
+
+    graded = [read_graded(folder) for folder in folders]
+    people = students_of(graded, read_roster(roster) if roster else ())
+    rows = [[cell(value) for value in row] for row in status(graded, people)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+    for name, text in course_tables(graded, people) if out else ():
+        assert out
+        out.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text(text)
 
 
 @lab.command("variants")

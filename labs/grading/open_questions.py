@@ -116,7 +116,7 @@ def _account(found: ScoredRule, points: int) -> str:
         f"It holds on {found.held} of {len(found.offs)} networks. Its width of {found.width:.0%}"
         f" takes off {width} points, values outside it {errors}. Your rule's value, divided by the"
         f" measured one on each network: {off}. The best single number for all networks, within"
-        f" {found.number_width:.0%}, earns nothing."
+        f" {found.number_width:.0%}, earns no point."
     )
 
 

@@ -172,6 +172,7 @@ _COLUMNS = {
     "moodle": ("moodle",),
     "canvas": ("canvas",),
     "section": ("section",),
+    "group": ("group",),
 }
 """The headings under which each column is looked for, in order."""
 _REMEDY = "Begin it with a line that names the columns, one called id; or write one id in a line."
@@ -181,7 +182,10 @@ _DELIMITERS = ",;\t"
 
 @dataclass(frozen=True)
 class Person:
-    """A student. `moodle` and `canvas` are the numbers by which these name a hand-in."""
+    """A student. `moodle` and `canvas` are the numbers by which these name a hand-in.
+
+    The hand-in of a `group` has its name as the student's id.
+    """
 
     id: str
     name: str = ""
@@ -189,6 +193,7 @@ class Person:
     moodle: str = ""
     canvas: str = ""
     section: str = ""
+    group: str = ""
 
 
 def read_roster(file: Path) -> list[Person]:
@@ -273,7 +278,7 @@ def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
     canvas = cell("canvas") or (cells.get("id", "") if canvas_export else "")
     moodle = participant or _PARTICIPANT.sub(r"\1", cell("moodle"))
     student = student_id(cell("id")) if cell("id") else ""
-    return Person(student, name, cell("email"), moodle, canvas, cell("section"))
+    return Person(student, name, cell("email"), moodle, canvas, cell("section"), cell("group"))
 
 
 def _participant(heading: str, cell: str) -> str:

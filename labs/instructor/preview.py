@@ -4,7 +4,7 @@ The page shows handouts, keys, the spread of answers, where the points go, and h
 be had without understanding: by copying, and by blind guessing. The autopilot copies what the
 package's tools, its files and the student's assignment say: numbers, frames, options, an example of
 a design, the value of the student's run as the rule of a forecast, and the package's programs.
-Texts and pictures, which a person reads, count as wrong. A second one runs nothing: it reasons from
+Texts and pictures, which a person reads, count as wrong. A second one makes no run: it reasons from
 the handout and the files of the package, ticks what is right, and knows the rules of textbooks.
 """
 
