@@ -231,6 +231,25 @@ def _add(context: click.Context, _option: click.Parameter, folders: tuple[Path, 
         add_studies(folders)
 
 
+def _add_labs(context: click.Context, option: click.Parameter, folders: tuple[Path, ...]) -> None:
+    """Name the folders for the package of labs, which commands import later."""
+    _add(context, option, folders)
+    if folders:
+        os.environ["TCPLAB_LABS"] = os.pathsep.join(map(os.path.abspath, folders))
+
+
+labs_option = click.option(
+    "--labs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    envvar="TCPLAB_LABS",
+    show_envvar=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_add_labs,
+    help="Folder with your labs, each a folder, and their studies; may be repeated.",
+)
 studies_option = click.option(
     "--studies",
     multiple=True,
@@ -283,6 +302,7 @@ yes_option = click.option(
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, help=ABOUT)
 @click.version_option(testbed.VERSION, prog_name="tcplab")
+@labs_option
 @studies_option
 @list_option
 @yes_option

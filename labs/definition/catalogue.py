@@ -4,7 +4,8 @@
 `text/LANGUAGE/questions.toml`, by the ids of the structure, so that a translation is a folder.
 Structure and texts must name the same questions, options, mistakes and bounds.
 
-Another package registers its labs as entry points:
+`--labs DIR` and TCPLAB_LABS name folders that hold others, next to their studies. Another package
+registers its labs as entry points:
 
     [project.entry-points."tcplab.labs"]
     my_lab = "my_package.my_lab"
@@ -106,15 +107,21 @@ FOLDER = Path(__file__).resolve().parents[1]
 
 def names() -> list[str]:
     """Return the names of all labs. Raises UsageError for a plugin with the name of another."""
-    ours = [file.parent.name for file in FOLDER.glob("*/lab.toml")]
-    return sorted([*ours, *additional(GROUP, ours)])
+    ours = [file.parent.name for place in _places() for file in place.glob("*/lab.toml")]
+    return sorted(dict.fromkeys([*ours, *additional(GROUP, ours)]))
+
+
+def _places() -> list[Path]:
+    """Return the folders of labs: that of this package first, whose labs none replaces."""
+    return [FOLDER, *map(Path, labs.__path__[1:])]
 
 
 def folder_of(name: str) -> Path:
     """Return the folder of a lab. Raises UsageError if its package cannot be imported."""
     plugin = registered(GROUP).get(name)
     if plugin is None:
-        return FOLDER / name
+        there = (place / name for place in _places() if (place / name / "lab.toml").is_file())
+        return next(there, FOLDER / name)
     for folder in map(Path, getattr(plugin.load(), "__path__", ())):
         if (folder / "lab.toml").is_file():
             return folder
@@ -162,7 +169,7 @@ def new_lab(name: str, like: str = "") -> Path:
     """Copy the smallest lab, or all files of another. Raises UsageError for a name of no use."""
     if not NAME.fullmatch(name):
         raise UsageError(f"'{name[:40]}' cannot name a lab.", "Use small letters, digits and _.")
-    folder = FOLDER / name
+    folder = _places()[-1] / name
     if folder.exists():
         raise UsageError(f"{folder} is there already.", "Choose another name.")
     if like:
