@@ -230,6 +230,22 @@ def plain(key: str, *layers: Layer, at_receiver: bool = False) -> Graph:
     return graph(key, row["title"], caption, axis_of(key), *layers, height=height)
 
 
+def without_zeros(group: GraphGroup) -> GraphGroup:
+    """Return the group without series that are zero everywhere, and graphs of these only."""
+    graphs = (
+        replace(each, layers=tuple(layer for layer in each.layers if _says(layer)))
+        for each in group.graphs
+    )
+    kept = tuple(each for each in graphs if any(layer.shape != "level" for layer in each.layers))
+    return replace(group, graphs=kept)
+
+
+def _says(layer: Layer) -> bool:
+    return layer.shape == "moments" or any(
+        column is not None and column.any() for column in (layer.y, layer.top)
+    )
+
+
 def alone(only: Graph) -> GraphGroup:
     return GraphGroup(only.key, only.title, only.caption, (only,))
 

@@ -133,6 +133,12 @@ class FlowReadings:
         every = (each.milliseconds for each in self._application.due)
         return tuple(inf if time is None else time for time in every)
 
+    @property
+    def begun(self) -> tuple[float, ...]:
+        """Seconds of the run in which each of these exchanges began, infinite if it did not."""
+        times = (each.began for each in self._application.due)
+        return tuple(inf if time is None else self.start + time for time in times)
+
     @cached_property
     def exchanges(self) -> Values:
         """The exchanges of an application's traffic: how long each took, the unended longest."""

@@ -46,6 +46,8 @@ class FlowMeasures:
     course: FlowCourse = field(default_factory=FlowCourse)
     taken: tuple[float, ...] = ()
     """Milliseconds of each exchange of an application that was due, infinite if it did not end."""
+    begun: tuple[float, ...] = ()
+    """Seconds since 1970 when each of these began, infinite if it did not; only if drawn."""
     at_least: Values = field(default_factory=dict)
     """Bounds of the percentiles of these, in ms, for those that are infinite."""
     has_died: bool = False
@@ -233,7 +235,7 @@ def with_expressions(
 def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Measured:
     """Measure all metrics of `trial`; with `draw` keep what the graphs need too."""
     readings = TrialReadings(run, trial, problems)
-    for side in ("client", "server"):
+    for side in ("server",) if run.flow.program else ("client", "server"):
         _note_printed(readings, side, problems)
     values = {each: value for each in measures() if (value := each.value(readings)) is not None}
     values |= {counter(name): value for name, value in readings.grown.items()}
@@ -251,6 +253,7 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
             tuple(of.samples) if draw else (),
             FlowCourse.of(of.samples),
             of.taken,
+            tuple((readings.begin or 0.0) + time for time in of.begun) if draw else (),
             of.at_least,
             of.has_died,
         )

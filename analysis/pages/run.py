@@ -10,7 +10,7 @@ from rich.table import Table
 
 from analysis import rendering
 from analysis.fmt import counted, in_a_row, spread
-from analysis.graphs.layers import GraphGroup
+from analysis.graphs.layers import GraphGroup, without_zeros
 from analysis.graphs.network_picture import network_picture
 from analysis.graphs.stored import board_data
 from analysis.measures.evidence import Evidence, read_evidence
@@ -22,6 +22,7 @@ from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import BROKEN, CHECK, Terminal, text_table
 from analysis.reporting import endings, over_seeds, run_graphs, tables
 from analysis.reporting.answers import Answer, enough, in_comparison, repeat_command
+from analysis.reporting.claim_picture import claim_picture
 from analysis.reporting.effects import RunEffect, effect_of, goodput
 from analysis.reporting.flows import responding, waiting
 from analysis.reporting.run_distributions import responses
@@ -207,7 +208,7 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
 def _groups(report: RunReport) -> list[GraphGroup]:
     """Return the study's graphs, which have the first seed over time, then those of all seeds."""
     results = report.results
-    several = len(report.run.seeds) > 1
+    several = len(report.run.seeds) > 1 or len(report.run.flows) > 1
     of_all = (
         responses(results),
         over_seeds.series(results) if several else None,
@@ -215,7 +216,8 @@ def _groups(report: RunReport) -> list[GraphGroup]:
         over_seeds.delays(results),
         over_seeds.boxes(results),
     )
-    return [*report.study.graphs(results), *(group for group in of_all if group)]
+    groups = [*report.study.graphs(results), *(group for group in of_all if group)]
+    return [kept for group in groups if (kept := without_zeros(group)).graphs]
 
 
 def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
@@ -233,9 +235,7 @@ def _page_name(trial: Measured) -> str:
 def _context(report: RunReport) -> dict[str, Any]:
     run, first = report.run, report.results.first
     groups, conditions = _groups(report), in_comparison(report.results)
-    # The picture of the claim: the compared values, or the study's clearest graph.
-    effect = report.effect.picture(report.results) if report.effect else None
-    claim_group = effect if effect and effect.graphs else next(iter(groups), None)
+    claim_group = claim_picture(report.results, report.effect) or next(iter(groups), None)
     every = {group.key: group for group in (claim_group, *groups) if group}
     asked = run.spec.topology.network()
     return {

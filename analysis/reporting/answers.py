@@ -75,11 +75,6 @@ def claim_of_run(results: RunResults) -> ClaimVerdict | None:
         )
 
 
-def claimed_samples(results: RunResults, headline: HeadlineEntry) -> list[float]:
-    """Return the claim's metric of its subject for each seed, NaN for a seed without one."""
-    return _samples(results, headline, headline.subject)
-
-
 def _metric(headline: HeadlineEntry, subject: SubjectEntry) -> Metric:
     """Return the metric of a subject. Raises UnknownMetric, UsageError."""
     if is_metric(headline.metric):
@@ -101,7 +96,7 @@ def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimV
         raise UsageError("The claim of spec.json has no comparison.", "Run the experiment again.")
     subjects = (headline.subject, headline.against)
     first, second = (_name(results, subject, subjects) for subject in subjects)
-    of_first, of_second = (_samples(results, headline, subject) for subject in subjects)
+    of_first, of_second = (samples_of_claim(results, headline, subject) for subject in subjects)
     trajectories = results.trajectories({subject.condition for subject in subjects})
     compared = ComparedSamples(
         headline.what, key.unit, (first, second), (of_first, of_second), trajectories
@@ -134,7 +129,7 @@ def enough(run: RunRecord) -> int:
 
 def _within(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
     expected = headline.expected if headline.expected > 0 else 1.0
-    values = [value / expected for value in _samples(results, headline, headline.subject)]
+    values = [value / expected for value in samples_of_claim(results, headline, headline.subject)]
     claimed = ClaimedRange(headline.low, headline.high, headline.expectation, key.unit)
     trajectories = results.trajectories({headline.subject.condition})
     return judge_within(headline.question, headline.what, values, claimed, trajectories)
@@ -153,8 +148,10 @@ def _name(
     return f"of the flow {subject.flow} with {label}"
 
 
-def _samples(results: RunResults, headline: HeadlineEntry, subject: SubjectEntry) -> list[float]:
-    """Return a value for each seed, NaN for a seed without one."""
+def samples_of_claim(
+    results: RunResults, headline: HeadlineEntry, subject: SubjectEntry
+) -> list[float]:
+    """Return the claim's metric for each seed, NaN for a seed without one."""
     key = _metric(headline, subject)
     trials = {
         measured.trial.seed: measured

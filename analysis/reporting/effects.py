@@ -2,18 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import Any, TypeVar
 
 from analysis.fmt import spread, written
-from analysis.graphs.layers import Axis, Graph, GraphGroup
+from analysis.graphs.layers import GraphGroup
 from analysis.measures.metrics import UnknownMetric
 from analysis.measures.results import RunResults, value_of
 from analysis.measures.sweep_folder import SweepRecord, read_rows
 from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import Answer, in_comparison
-from analysis.reporting.run_graphs import repeated
 from analysis.reporting.tables import Listing, ReportQuantity, quantity
 from analysis.table import csv_lines
 from topologies.untrusted import StrangeFile
@@ -140,7 +139,6 @@ _FEWEST_EVENTS = 10
 """Events from which a difference of counts is more than a few."""
 _ALIKE = 0.05
 """Share up to which a ratio of the claim's metric counts as no difference."""
-_HEIGHT = 230  # px
 
 
 @dataclass(frozen=True)
@@ -180,26 +178,6 @@ class RunEffect:
     def _medians(self, results: RunResults, each: ReportQuantity) -> tuple[float, float]:
         first, second = (median(each.of(results, side)) for side in (self.first, self.second))
         return first, second
-
-    def picture(self, results: RunResults) -> GraphGroup:
-        """Draw each quantity's values under both conditions, a line for each repetition."""
-        drawn = tuple(
-            replace(one, key=f"effect_{at}", title=each.name, height=_HEIGHT)
-            for at, each in enumerate(self.quantities)
-            if (one := self._graph(results, each))
-        )
-        count = len(results.run.seeds)
-        caption = (
-            "A line joins the values of one seed. The thick mark is the median."
-            if count > 1
-            else "One repetition."
-        )
-        return GraphGroup("effect", "The effect", caption, drawn)
-
-    def _graph(self, results: RunResults, each: ReportQuantity) -> Graph | None:
-        sides = (self.first, self.second)
-        axis = Axis(each.name.lower(), each.unit, zero=True)
-        return repeated(each.name, axis, each.pairs(results, sides), [one.label for one in sides])
 
 
 def effect_of(results: RunResults, others: Sequence[ReportQuantity]) -> RunEffect | None:

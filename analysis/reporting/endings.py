@@ -13,7 +13,9 @@ from analysis.measures.results import FlowMeasures, RunResults
 from analysis.records.spec_file import RunCondition
 from analysis.statistics.comparisons import ENOUGH
 from analysis.statistics.tests import normal_below
+from topologies.units import Size
 
+_KBYTE = 1024  # bytes of iperf's KByte
 _LIKELY = 0.05
 """Probability below which two shares differ by more than chance."""
 
@@ -57,10 +59,18 @@ def endings(results: RunResults, condition: RunCondition) -> Endings:
 
 def _of(flow: FlowMeasures) -> Endings:
     if flow.flow.amount:
-        return Endings(1, 1, int(flow.number("client_seconds") not in (None, inf)), 0, 1)
+        return Endings(1, 1, int(_is_sent(flow)), 0, 1)
     names = ("exchanges_planned", "exchanges_begun", "exchanges", "exchanges_failed")
     planned, begun, ended, failed = (int(flow.number(name) or 0) for name in names)
     return Endings(planned, begun, ended, failed, len(flow.taken))
+
+
+def _is_sent(flow: FlowMeasures) -> bool:
+    """Return whether all data arrived; the client of a program prints no summary."""
+    if not flow.flow.program:
+        return flow.number("client_seconds") not in (None, inf)
+    wanted = Size.parse(str(flow.flow.amount)).base
+    return _KBYTE * (flow.number("transfer_kbyte") or 0) >= wanted - 1
 
 
 def data(results: RunResults) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from analysis.graphs.layers import (
 from analysis.measures.expressions import parse
 from analysis.measures.results import Measured, RunResults
 from analysis.records.output import SocketSample
-from analysis.reporting.answers import Answer, claim_of_run, claimed_samples
+from analysis.reporting.answers import Answer, claim_of_run, samples_of_claim
 from analysis.reporting.formulas import FilledPath
 from analysis.reporting.run_graphs import all_graphs
 from analysis.reporting.studies import StudyReport
@@ -269,35 +269,24 @@ def law_report(law: Law, compare: Callable[[RunResults], LawComparison]) -> Stud
     )
 
 
-def claimed_report(law: Law, caption: str, assumptions: tuple[str, ...] = ()) -> StudyReport:
+def claimed_report(law: Law, assumptions: tuple[str, ...] = ()) -> StudyReport:
     """Return the report of a study whose claim expects the law's value of its metric."""
 
     def compared(results: RunResults) -> LawComparison:
         headline = results.run.spec.headline
         if headline is None:
             raise UsageError("spec.json has no claim.", "Run the experiment again.")
-        samples = claimed_samples(results, headline)
+        samples = samples_of_claim(results, headline, headline.subject)
         points = tuple(
             LawPoint(f"seed {seed}", seed, value, headline.expected)
             for seed, value in zip(results.run.seeds, samples, strict=True)
             if not isnan(value)
         )
-        seeds = [point.x for point in points]
-        lines = LawLine("the law", seeds, [point.theory for point in points])
-        unit = parse(headline.metric).root.unit
-        quantity = with_unit(headline.what, unit)
-        graph = LawGraph(
-            ("seed", quantity),
-            (lines,),
-            (seeds, [point.measured for point in points]),
-            tolerance=law.tolerance,
-        )
-        drawn = graph if points else None
-        return LawComparison(law, points, ("Seed", quantity), drawn, caption, assumptions)
+        quantity = with_unit(headline.what, parse(headline.metric).root.unit)
+        return LawComparison(law, points, ("Seed", quantity), None, "", assumptions)
 
     report = law_report(law, compared)
-    graphs = lambda results: report.graphs(results) + all_graphs(results)  # noqa: E731
-    return replace(report, verdict=claim_of_run, graphs=graphs)
+    return replace(report, verdict=claim_of_run, graphs=all_graphs)
 
 
 def _graphs(compared: LawComparison) -> list[GraphGroup]:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.fmt import called, counted, with_unit
+from analysis.fmt import called, counted
 from analysis.graphs.capture import Numbers as Values
 from analysis.graphs.distributions import SHARE, box, curve, half
 from analysis.graphs.layers import (
@@ -30,6 +30,7 @@ _SECOND = 1e9
 _AREA = SeriesLook("", DOT.colour, faint=True)
 _LINE = SeriesLook("", DOT.colour, width=2)
 _STACK = SeriesLook("", DOT.colour)
+_PROBE = SeriesLook("", DOT.colour, "circle")
 DELAY = Axis("queueing delay", "ms", zero=True)
 WINDOW = Axis("window", "segments", zero=True)
 
@@ -236,6 +237,9 @@ def _stacked(of_panel: Sequence[DrawnLine], edges: Numbers) -> Iterator[Layer]:
         below = above
 
 
+RESPONSE = Axis("response time", "ms", zero=True)
+FEWEST_OVER_TIME = 20
+"""Exchanges of an application that are a course over time."""
 FEWEST_OF_A_BOX = 3
 """Values that have quartiles."""
 
@@ -261,6 +265,28 @@ def _delays(line: DrawnLine, number: int) -> list[Layer]:
     return curve(line.words, values, number) if len(values) else []
 
 
+def answered(results: RunResults) -> GraphGroup | None:
+    """Return how long each exchange took at its time, of the first seed; None if they are few."""
+    drawn = tuple(
+        Graph(f"answered_{trial.trial.condition.name}", "", "", TIME, RESPONSE, tuple(layers))
+        for trial in results.first
+        if (layers := [each for each in _answered(trial) if len(each) >= FEWEST_OVER_TIME])
+    )
+    titled = tuple(replace(each, title="Round trip of each probe") for each in drawn)
+    return GraphGroup("answered", "Exchanges over time", "", titled) if drawn else None
+
+
+def _answered(trial: Measured) -> Iterator[Layer]:
+    begin = _begin(trial) or 0.0
+    flows = {flow.flow.name: flow for flow in trial.flows if flow.taken}
+    for number, (words, chosen) in enumerate(lines_of([*flows]).items()):
+        begun = np.concatenate([np.asarray(flows[name].begun) for name in chosen]) - begin
+        taken = np.concatenate([np.asarray(flows[name].taken) for name in chosen])
+        rows = np.argsort(begun, kind="stable")
+        rows = rows[np.isfinite(begun[rows])]
+        yield Layer(_PROBE, "dots", begun[rows] * _SECOND, taken[rows], words=words, series=number)
+
+
 def boxes(results: RunResults, metric: Metric | None = None) -> GraphGroup | None:
     """Return a box over the seeds for each condition, or of each flow's goodput without a metric.
 
@@ -268,7 +294,7 @@ def boxes(results: RunResults, metric: Metric | None = None) -> GraphGroup | Non
     """
     if metric is not None:
         found = [(c.label, results.values(metric, c)) for c in results.run.conditions]
-        panels, axis = [("", found)], metric_axis(metric)
+        panels, axis = [("", found)], axis_for(called(metric), metric.unit)
         title = metric.title
     else:
         panels = [
@@ -301,11 +327,9 @@ BOX_CAPTION = (
 )
 
 
-def metric_axis(metric: Metric) -> Axis:
-    """Return the axis of a metric's values."""
-    if metric.unit == "kbit/s":
-        return replace(RATE, label=called(metric))
-    return Axis(with_unit(metric.title, metric.unit), "", zero=True)
+def axis_for(label: str, unit: str) -> Axis:
+    """Return the axis of a metric; a rate has the prefix that fits."""
+    return replace(RATE, label=label) if unit == "kbit/s" else Axis(label, unit, zero=True)
 
 
 def _goodput(line: DrawnLine) -> list[float]:

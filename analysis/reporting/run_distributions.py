@@ -17,7 +17,7 @@ from analysis.measures.results import RunResults, expression_values
 from analysis.measures.sweep_folder import lines_of
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord
-from analysis.reporting.over_seeds import metric_axis
+from analysis.reporting.over_seeds import axis_for
 
 _PERCENTILE = re.compile(r"_p\d+_ms$")
 _EACH = {"rtt": "samples", "cwnd": "samples", "exchange": "exchanges", "fct": "flows"}
@@ -52,19 +52,23 @@ def distribution(run: RunRecord, text: str, problems: Problems) -> GraphGroup | 
 
 def responses(results: RunResults) -> GraphGroup | None:
     """Return the distribution of each application's exchanges; None for a run without any."""
-    panels: dict[str, dict[str, list[Floats]]] = {}
+    taken = {flow.flow.name for trial in results.measured for flow in trial.flows if flow.taken}
+    panels = {
+        title: {
+            condition.label: np.concatenate(values)
+            for condition in results.run.conditions
+            if (values := list(_taken(results, condition, chosen)))
+        }
+        for title, chosen in lines_of(sorted(taken)).items()
+    }
+    return _group(term_metric("exchange"), "exchanges", panels)
+
+
+def _taken(results: RunResults, condition: ConditionEntry, chosen: set[str]) -> Iterator[Floats]:
     for trial in results.measured:
         for flow in trial.flows:
-            if flow.taken:
-                lines = panels.setdefault(flow.flow.name, {})
-                lines.setdefault(trial.trial.condition.label, []).append(
-                    np.array(flow.taken, np.float64)
-                )
-    pooled = {
-        name: {label: np.concatenate(values) for label, values in lines.items()}
-        for name, lines in panels.items()
-    }
-    return _group(term_metric("exchange"), "exchanges", pooled)
+            if trial.trial.condition == condition and flow.flow.name in chosen and flow.taken:
+                yield np.array(flow.taken, np.float64)
 
 
 def _source(metric: Metric) -> Metric:
@@ -98,7 +102,7 @@ def _of_runs(trials: Sequence[TrialReadings], expression: Expression) -> Panels:
 
 def _group(metric: Metric, each: str, panels: Panels) -> GraphGroup | None:
     known = {title: lines for title, lines in panels.items() if lines}
-    axis = metric_axis(metric)
+    axis = axis_for(called(metric), metric.unit)
     drawn = tuple(
         Graph(f"{each}_{at}", name if len(known) > 1 else "", "", axis, SHARE, (*layers, half()))
         for at, (name, lines) in enumerate(known.items())

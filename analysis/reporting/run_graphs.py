@@ -96,7 +96,12 @@ _IN_SIGHT = 5
 
 
 def all_graphs(results: RunResults) -> list[GraphGroup]:
-    """Return the graphs of the first seed and, if there are several seeds, one of all."""
+    """Return the graphs of the first seed and, if there are several seeds, one of all.
+
+    Of several flows one alone would mislead: over_seeds draws each of them.
+    """
+    if len(results.run.flows) > 1:
+        return []
     courses = [DrawnCourse.of(trial) for trial in results.first]
     of_all = (_time_sequences(courses), *over_time(courses, results.link_rate))
     return [group for group in (*of_all, repetitions(results)) if group]

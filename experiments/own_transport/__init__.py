@@ -12,7 +12,9 @@ from experiments.spec import (
     ExperimentSpec,
     Flow,
     FlowProgram,
+    Headline,
     LinkParameters,
+    Subject,
     claim_of,
     parameter,
     word,
@@ -68,6 +70,21 @@ def experiment(parameters: OwnTransportParameters) -> ExperimentSpec:
         flows=tuple(flows),
         conditions=(Condition("own", "own transport"),),
         captures=("h1-eth0", "h2-eth0"),
+        headline=_headline(amount) if amount else None,
+    )
+
+
+def _headline(amount: Size) -> Headline:
+    return Headline(
+        question=f"Does the transport carry all {amount} to the receiver?",
+        metric="transfer_kbyte",
+        what="the data that arrived in order",
+        subject=Subject("own", "flow1"),
+        direction="within",
+        low=0.999,
+        expected=amount.base / 1024,
+        expectation="what there was to send",
+        repetitions=6,
     )
 
 

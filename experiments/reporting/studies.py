@@ -57,13 +57,12 @@ def report_of(experiment: str) -> StudyReport:
 
 
 def _law_report(experiment: str) -> StudyReport | None:
-    """Return the report of a study whose law.toml has the caption and assumptions of one."""
+    """Return the report of a study whose law.toml has the assumptions of one."""
     named = next((each for each in catalogue() if each.name == experiment), None)
     file = named and named.file.with_name("law.toml")
     if not file or not file.exists() or "report" not in (content := law_file(file)):
         return None
-    words = content["report"]
-    return claimed_report(law(str(file)), words["caption"], tuple(words["assumptions"]))
+    return claimed_report(law(str(file)), tuple(content["report"]["assumptions"]))
 
 
 def make_report(

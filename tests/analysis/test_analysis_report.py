@@ -76,7 +76,7 @@ def _drawn(run: Path) -> list[str]:
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of the words alone: drawing takes most of a report's time."""
     monkeypatch.setattr("analysis.pages.run._groups", lambda _: [])
-    monkeypatch.setattr("analysis.reporting.effects.RunEffect.picture", lambda *_: None)
+    monkeypatch.setattr("analysis.pages.run.claim_picture", lambda *_: None)
 
 
 def test_a_sound_run_gives_page_answers_plots_and_graphs(run_directory: Path) -> None:
@@ -137,7 +137,7 @@ HEADLINE = {
 
 
 REPETITIONS = ("repetitions_throughput", "repetitions_time-outs")
-EFFECT = ("effect_0", "effect_1")
+EFFECT = ("claim_values", "claim_telling")
 """The throughput, and the time-outs, which differ most."""
 
 
@@ -292,7 +292,7 @@ def test_any_damaged_file_is_named_and_the_rest_reported(
 ) -> None:
     if "h1" not in name:  # no graph is made from this file
         monkeypatch.setattr("analysis.pages.run._groups", lambda _: [])
-    monkeypatch.setattr("analysis.reporting.effects.RunEffect.picture", lambda *_: None)
+    monkeypatch.setattr("analysis.pages.run.claim_picture", lambda *_: None)
     path = run_directory / name
     content = path.read_bytes()
     (

@@ -20,6 +20,7 @@ from topologies.units import Duration, Packets, Rate
 
 LINK = Channel(Rate.parse("2mbit"), Duration.parse("30ms"), queue=Packets(20))
 STAGE = "tcplabGraphs.stage"
+SAYS_NOW = f"{STAGE}.said.textContent.startsWith({STAGE}.clock.textContent)"
 MOST_SHARED = 500_000  # bytes
 
 
@@ -171,6 +172,12 @@ def test_a_drag_on_a_graph_moves_the_playhead(chromium: Page, run_directory: Pat
     chromium.mouse("mouseReleased", x + 40, y, button="left", clickCount=1)
     assert chromium.run(f"{STAGE}.time") > before
     assert chromium.run("tcplabGraphs.board.span.isWhole")
+    chromium.settle()
+    assert chromium.run(SAYS_NOW)
+    chromium.run(f"{STAGE}.play(true)")
+    chromium.settle()
+    assert chromium.run(f"{STAGE}.time") > before and chromium.run(SAYS_NOW)
+    chromium.run(f"{STAGE}.play(false)")
 
 
 @pytest.mark.browser

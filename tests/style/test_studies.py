@@ -13,7 +13,7 @@ from experiments.study.published import targets_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [named.name for named in catalogue()]
-WITHOUT_A_CLAIM = ("playground", "own_transport", "home_uplink")  # of the live page and of labs
+UNPUBLISHED = ("playground", "own_transport", "home_uplink")  # of the live page and of labs
 PACKAGES = ("topologies", "testbed", "analysis", "experiments")
 NOT_FOR_STUDIES = (
     "analysis.pages",
@@ -59,7 +59,7 @@ def test_a_study_imports_shared_parts_and_its_own_folder_only(study: str) -> Non
             )
 
 
-@pytest.mark.parametrize("study", [name for name in NAMES if name not in WITHOUT_A_CLAIM])
+@pytest.mark.parametrize("study", [name for name in NAMES if name not in UNPUBLISHED])
 def test_a_study_is_a_folder_that_says_what_was_found(study: str) -> None:
     folder = ROOT / "experiments" / study
     parts = {file.name for file in folder.iterdir()}

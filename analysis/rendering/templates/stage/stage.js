@@ -99,10 +99,10 @@ class Stage {
       const isChosen = this.selected && this.selected.strip === strip;
       strip.draw(this.time, isChosen ? this.selected.at : null);
     }
-    if (!this.isPlaying) {
-      if (!this.isQuiet) this.said.textContent = this.sentence();
-      if (this.onRest) this.onRest();
-    }
+    // Read aloud only at rest: a playhead that moves would be interrupted by its own sentences.
+    this.said.setAttribute("aria-live", this.isPlaying || this.isQuiet ? "off" : "polite");
+    this.said.textContent = this.sentence();
+    if (!this.isPlaying && this.onRest) this.onRest();
     this.markClause();
   }
 
@@ -168,7 +168,6 @@ class Stage {
   calmStep() {
     const next = this.models.map((model) => model.moment(this.time, 1));
     this.go(Math.min(this.end, ...next.filter((time) => time !== undefined)));
-    this.said.textContent = this.sentence();
   }
 
   isNearLoss() {
