@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Self
 from weakref import ref
 
 import numpy as np
@@ -187,7 +187,7 @@ _CE = 3
 """The mark of congestion in the IP header (RFC 3168)."""
 CALL_FLOW = 1
 """The flow of datagrams."""
-_HEADERS = 66
+FRAME_HEADERS = 66
 """Bytes of a segment's frame before its payload, as the page's model counts them."""
 Columns = dict[str, np.ndarray[Any, Any]]
 
@@ -295,10 +295,50 @@ class StageTrial:
     calls: Columns | None = None
 
 
-def stage_data(trials: Sequence[StageTrial]) -> str:
+@dataclass(frozen=True)
+class StagedTrial:
+    """A trial with its packets from sender to receiver: `sent` and `acks`, in ns since 1970."""
+
+    trial: StageTrial
+    sent: Columns
+    acks: Columns
+    blocks: Columns
+    start: int
+
+    @classmethod
+    def of(cls, trial: StageTrial) -> Self:
+        times = trial.near["time"].values
+        start, end = int(times.min()) if len(times) else 0, _end(times)
+        near, far = _one_flow(trial.near), _one_flow(trial.far)
+        data, acks = (
+            _before(arrivals(*(each.rows(each["forward"].values == way) for each in ends)), end)
+            for ends, way in (((near, far), trial.forward), ((far, near), not trial.forward))
+        )
+        sent = sent_columns(data, far)
+        if trial.calls:
+            start = min(start, int(trial.calls["sent"].min()))
+            sent = _with_calls(sent, trial.calls)
+        return cls(trial, sent, *ack_columns(acks), start)
+
+    def stored(self, columns: PageColumns) -> dict[str, Any]:
+        trial = self.trial
+        segment = int(trial.near["payload"].values.max(initial=0))
+        tables = (self.sent, self.acks, self.blocks, _sampled(trial.samples, segment))
+        names = sorted({each.congestion_control for each in trial.samples})
+        calls = {"callFlow": CALL_FLOW} if trial.calls else {}
+        common = {"label": trial.label, "shape": asdict(trial.shape)}
+        return {
+            **common,
+            "flows": names[:1] or ["sender"],
+            **calls,
+            **_stored(tables, self.start, columns),
+        }
+
+
+def stage_data(trials: Iterable[StagedTrial]) -> str:
     """Return the stages of several conditions as the data of a script."""
     columns = PageColumns()
-    return _script([_stage(trial, columns) for trial in trials], columns)
+    return _script([trial.stored(columns) for trial in trials], columns)
 
 
 def _script(stages: list[dict[str, Any]], columns: PageColumns) -> str:
@@ -316,34 +356,20 @@ def stage_of_trips(
     )
     end = _end(one_flow["time"].values)
     sent = sent_columns(_before(data, end), far)
-    stored = _stored(sent, _before(acks, end), start, columns, _sampled((), 0))
+    tables = (sent, *ack_columns(_before(acks, end)), _sampled((), 0))
+    stored = _stored(tables, start, columns)
     shape = StageShape(("sender", "receiver"), words=("a network that the captures do not show",))
     return _script([{"label": label, "shape": asdict(shape), **stored}], columns)
-
-
-def _stage(trial: StageTrial, columns: PageColumns) -> dict[str, Any]:
-    times = trial.near["time"].values
-    start, end = int(times.min()) if len(times) else 0, _end(times)
-    near, far = _one_flow(trial.near), _one_flow(trial.far)
-    data, acks = (
-        _before(arrivals(*(each.rows(each["forward"].values == way) for each in ends)), end)
-        for ends, way in (((near, far), trial.forward), ((far, near), not trial.forward))
-    )
-    sent = sent_columns(data, far)
-    if trial.calls:
-        start = min(start, int(trial.calls["sent"].min()))
-        sent = _with_calls(sent, trial.calls)
-    segment = int(trial.near["payload"].values.max(initial=0))
-    stored = _stored(sent, acks, start, columns, _sampled(trial.samples, segment))
-    names = sorted({each.congestion_control for each in trial.samples})
-    common = {"label": trial.label, "shape": asdict(trial.shape), "flows": names[:1] or ["sender"]}
-    return {**common, **({"callFlow": CALL_FLOW} if trial.calls else {}), **stored}
 
 
 def _with_calls(sent: Columns, calls: Columns) -> Columns:
     """Return packets and datagrams by the times when they were sent."""
     plain = {name: np.zeros(len(calls["sent"]), np.int64) for name in sent}
-    more = plain | calls | {"length": calls["length"] - _HEADERS, "flow": plain["flow"] + CALL_FLOW}
+    more = (
+        plain
+        | calls
+        | {"length": calls["length"] - FRAME_HEADERS, "flow": plain["flow"] + CALL_FLOW}
+    )
     both = {name: np.concatenate([sent[name], more[name]]) for name in sent}
     order = np.argsort(both["sent"], kind="stable")
     return {name: column[order] for name, column in both.items()}
@@ -354,11 +380,10 @@ def _one_flow(table: ColumnTable) -> ColumnTable:
 
 
 def _stored(
-    sent: Columns, acks: ColumnTable, start: int, columns: PageColumns, samples: Columns
+    tables: Sequence[Columns], start: int, columns: PageColumns
 ) -> dict[str, dict[str, int]]:
-    back, blocks = ack_columns(acks)
-    tables = {"data": sent, "acks": back, "blocks": blocks, "samples": samples}
-    return {name: _put(table, start, columns) for name, table in tables.items()}
+    names = ("data", "acks", "blocks", "samples")
+    return {name: _put(table, start, columns) for name, table in zip(names, tables, strict=True)}
 
 
 def _sampled(samples: Sequence[SocketSample], segment: int) -> Columns:

@@ -10,9 +10,11 @@ from rich.table import Table
 
 from analysis import rendering
 from analysis.fmt import counted, in_a_row, spread
+from analysis.graphs.inline import first_pictures
+from analysis.graphs.inline_stage import stage_frames
 from analysis.graphs.layers import GraphGroup, without_zeros
 from analysis.graphs.network_picture import network_picture
-from analysis.graphs.stored import board_data
+from analysis.graphs.stored import board_data, stage_data
 from analysis.measures.evidence import Evidence, read_evidence
 from analysis.measures.results import Measured, RunResults, expressions, measure_all
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
@@ -199,10 +201,11 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield "claim.json", claim_file(report.results, report.claim)
     context = _context(report)
     yield from ((name, rendering.render(name, context).encode()) for name in PAGES)
-    if stage := context["stage"]:
+    if context["stage"]:
         made = f"Made with tcplab: {context['command']}"
+        stages = {name: context[name] for name in ("stage", "stage_first")}
         shared = {"title": report.title, "answer": report.first_lines[0], "made": made}
-        yield SHARED, rendering.render("share.html", {**shared, "stage": stage}).encode()
+        yield SHARED, rendering.render("share.html", {**shared, **stages}).encode()
 
 
 def _groups(report: RunReport) -> list[GraphGroup]:
@@ -232,12 +235,17 @@ def _page_name(trial: Measured) -> str:
     return f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}/graphs.html"
 
 
+_CLAIM_WIDE = 340
+"""Pixels of a picture of the claim."""
+
+
 def _context(report: RunReport) -> dict[str, Any]:
     run, first = report.run, report.results.first
     groups, conditions = _groups(report), in_comparison(report.results)
     claim_group = claim_picture(report.results, report.effect) or next(iter(groups), None)
     every = {group.key: group for group in (claim_group, *groups) if group}
     asked = run.spec.topology.network()
+    staged = run_stage(report.results)
     return {
         **vars(report),
         "report": report,
@@ -245,7 +253,9 @@ def _context(report: RunReport) -> dict[str, Any]:
         "title": report.title,
         "first_lines": report.first_lines,
         "claim_group": claim_group,
-        "stage": run_stage(report.results),
+        "stage": stage_data(staged) if staged else "",
+        "stage_first": stage_frames(staged),
+        "first": first_pictures([*every.values()], claim_group, _CLAIM_WIDE),
         "network_svg": network_picture(asked) if asked else "",
         "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
         "groups": [group for group in groups if group is not claim_group],
@@ -253,7 +263,7 @@ def _context(report: RunReport) -> dict[str, Any]:
         "identity": run.manifest.id or run.path.name,
         "settings": setting_words(run.parameters),
         "command": repeat_command(run),
-        "first": first,
+        "trials": first,
         "packet_pages": [
             (trial.trial.condition.label, _page_name(trial)) for trial in first if trial.ends
         ],

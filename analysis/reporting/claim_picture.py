@@ -12,6 +12,7 @@ from analysis.records.spec_file import HeadlineEntry, SubjectEntry
 from analysis.reporting import over_seeds
 from analysis.reporting.answers import samples_of_claim
 from analysis.reporting.effects import RunEffect
+from analysis.reporting.run_distributions import responses
 from analysis.reporting.run_graphs import repeated
 from topologies.errors import UsageError
 
@@ -40,10 +41,13 @@ def _caption(results: RunResults, drawn: list[Graph]) -> str:
     several = len(results.run.seeds) > 1
     joined = "A line joins the values of one seed. " if len(drawn[0].x.ticks) > 1 else ""
     words = f"{joined}The thick mark is the median." if several else "One repetition."
-    if not any(graph.over_time for graph in drawn):
+    is_banded = any(layer.top is not None for graph in drawn[1:] for layer in graph.layers)
+    if not several or not is_banded:
         return words
-    bands = "; bands: all of them" if several else ""
-    return f"{words} Over time: the median of the seeds{bands}." if several else words
+    is_share = drawn[1].key.startswith("claim_stacked")
+    return f"{words} Over time: " + (
+        "means of the seeds." if is_share else "the median of the seeds; bands: all of them."
+    )
 
 
 def _values(results: RunResults, headline: HeadlineEntry) -> Graph | None:
@@ -93,7 +97,7 @@ def _course(results: RunResults, headline: HeadlineEntry) -> list[Graph]:
     several, metric = len(results.run.flows) > 1, headline.metric
     probed = over_seeds.answered(results) if several else None
     if "exchange" in metric and not probed:
-        return _graphs(over_seeds.responses(results))
+        return _graphs(responses(results))
     if not several:
         return []
     if "exchange" in metric:
@@ -119,4 +123,4 @@ def _telling(results: RunResults, effect: RunEffect | None) -> list[Graph]:
     rows, labels = quantity.pairs(results, sides), [each.label for each in sides]
     axis = over_seeds.axis_for(quantity.name.lower(), quantity.unit)
     drawn = repeated(quantity.name, axis, rows, labels)
-    return [replace(drawn, key="telling")] if drawn else []
+    return [replace(drawn, key="telling", title=quantity.name)] if drawn else []

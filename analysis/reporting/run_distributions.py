@@ -17,6 +17,7 @@ from analysis.measures.results import RunResults, expression_values
 from analysis.measures.sweep_folder import lines_of
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord
+from analysis.records.spec_file import RunCondition
 from analysis.reporting.over_seeds import axis_for
 
 _PERCENTILE = re.compile(r"_p\d+_ms$")
@@ -64,7 +65,7 @@ def responses(results: RunResults) -> GraphGroup | None:
     return _group(term_metric("exchange"), "exchanges", panels)
 
 
-def _taken(results: RunResults, condition: ConditionEntry, chosen: set[str]) -> Iterator[Floats]:
+def _taken(results: RunResults, condition: RunCondition, chosen: set[str]) -> Iterator[Floats]:
     for trial in results.measured:
         for flow in trial.flows:
             if trial.trial.condition == condition and flow.flow.name in chosen and flow.taken:

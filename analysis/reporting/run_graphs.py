@@ -28,7 +28,7 @@ from analysis.graphs.layers import (
     level,
     named,
 )
-from analysis.graphs.stored import StageTrial, shape_of, stage_data
+from analysis.graphs.stored import StagedTrial, StageTrial, shape_of
 from analysis.graphs.webpage import Samples
 from analysis.measures.captures import End, at_port
 from analysis.measures.metrics import PAUSE, counter, metric
@@ -349,10 +349,10 @@ MOST_STAGES = 4
 """Conditions above each other; more would not fit a screen."""
 
 
-def run_stage(results: RunResults) -> str:
-    """Return the data of the stages; empty without captures at both ends."""
+def run_stage(results: RunResults) -> list[StagedTrial]:
+    """Return the packets of the stages; none without captures at both ends."""
     trials = [_trial(each, results) for each in results.first if len(each.ends) > 1]
-    return stage_data(trials[:MOST_STAGES]) if trials else ""
+    return [StagedTrial.of(each) for each in trials[:MOST_STAGES]]
 
 
 def _trial(trial: Measured, results: RunResults) -> StageTrial:

@@ -32,7 +32,14 @@ import numpy as np
 from analysis import rendering
 from analysis.flows.reader import read
 from analysis.flows.sightings import arrivals, sightings
-from analysis.graphs.stored import Columns, StageTrial, as_script, shape_of, stage_data
+from analysis.graphs.stored import (
+    Columns,
+    StagedTrial,
+    StageTrial,
+    as_script,
+    shape_of,
+    stage_data,
+)
 from analysis.records.output import read_samples
 from experiments.documentation.reference import rendered
 from experiments.documentation.site import STAGE
@@ -259,7 +266,9 @@ def _record(link: tuple[str, str, str], lab: Lab, folder: Path) -> None:
                 made.append(_trial(raw / algorithm, spec))
     for algorithm, made in trials.items():
         piece = Piece(link, algorithm)
-        text = f"recordedPiece({json.dumps(piece.name)}, {stage_data(made)});\n"
+        text = (
+            f"recordedPiece({json.dumps(piece.name)}, {stage_data(map(StagedTrial.of, made))});\n"
+        )
         rendering.write(folder, [(piece.file, text.encode())], "docs")
 
 

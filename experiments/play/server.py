@@ -81,8 +81,8 @@ def shared_page() -> str:
     """Return the page of a shared stage, without packets; the live page puts them in."""
     from analysis import rendering
 
-    empty = {"title": "A stage", "answer": "", "made": "", "stage": "{}"}
-    return rendering.render("share.html", empty)
+    empty = dict.fromkeys(("answer", "made", "stage_first"), "")
+    return rendering.render("share.html", {"title": "A stage", "stage": "{}", **empty})
 
 
 def whole_script() -> str:

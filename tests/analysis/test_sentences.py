@@ -327,7 +327,11 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sentences(page: str, told: str) -> Iterator[str]:
-    """Of the page all but cells of tables and commands; of the terminal all but its tables."""
+    """Of the page all but cells of tables and commands; of the terminal all but its tables.
+
+    Legends are names.
+    """
+    page = re.sub(r'<div class="legend first">.*?</div>', " ", page)
     kept = re.sub(r"<(style|script|pre|td|th|code|title)\b.*?</\1>", " ", page, flags=re.DOTALL)
     blocks = re.split(r"</?(?:p|li|h\d|div|figcaption|strong|summary|ul|ol|table)\b[^>]*>", kept)
     texts = [html.unescape(re.sub(r"<[^>]+>", " ", block)) for block in blocks]

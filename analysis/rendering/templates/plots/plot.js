@@ -214,6 +214,7 @@ class Plot {
     this.legend.show();
     const frame = (this.current = this.frame());
     this.paint(this.pen(frame), frame);
+    for (const first of this.section.querySelectorAll(".first")) first.remove();
     this.showFinest(frame);
     this.placePlayhead();
     if (this.onDraw) this.onDraw(this, frame);

@@ -1,0 +1,237 @@
+"""First pictures of a page: graphs as SVG with the page's colours, until scripts draw them.
+
+Links, mail and print have them too. Geometry is that of templates/plots/plot.js.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import ceil, floor, log10
+from typing import Any
+
+import numpy as np
+
+from analysis.graphs.capture import Numbers
+from analysis.graphs.layers import SERIES, Axis, Graph, GraphGroup, Layer, look_of
+from analysis.graphs.stored import latest
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 22, 36  # px around the frame
+_APART = (95, 45)  # px between ticks
+_RATES = 100
+"""Equal times of a rate."""
+_DASHES = ("", "9 4", "4 3", "9 3 2 3")
+_PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3))
+Span = tuple[float, float]
+Places = np.ndarray[Any, np.dtype[Any]]
+"""Pixels."""
+
+
+@dataclass(frozen=True)
+class FirstPicture:
+    """The picture of a graph, if it has one, and its legend: as HTML."""
+
+    picture: str
+    legend: str
+
+
+def first_pictures(
+    groups: Sequence[GraphGroup], pictured: GraphGroup | None, wide: int
+) -> dict[str, FirstPicture]:
+    """Return the legends of all graphs, and pictures of those of one group, by key."""
+    every = [graph for group in groups for graph in group.graphs]
+    span = (0.0, latest(every))
+    shown = pictured.graphs if pictured else ()
+    return {
+        graph.key: FirstPicture(inline(graph, wide, span) if graph in shown else "", legend(graph))
+        for graph in every
+    }
+
+
+def legend(graph: Graph) -> str:
+    """Return the names of the layers, each with a sample."""
+    named: dict[str, Layer] = {}
+    for layer in graph.layers:
+        named.setdefault(layer.words or look_of(layer.look).words, layer)
+    entries = "".join(
+        f'<span><svg width="26" height="14">{_sample(layer)}</svg>{escape(words)}</span>'
+        for words, layer in named.items()
+        if words
+    )
+    return f'<div class="legend first">{entries}</div>'
+
+
+def _sample(layer: Layer) -> str:
+    if layer.shape in ("band", "boxes"):
+        return f'<rect x="4" y="2" width="18" height="10" fill="{_colour(layer)}" opacity=".4"/>'
+    if layer.shape == "dots":
+        return f'<circle cx="13" cy="7" r="4" fill="{_colour(layer)}"/>'
+    return f'<path stroke="{_colour(layer)}" stroke-width="2" d="M2 7h22"/>'
+
+
+def _colour(layer: Layer) -> str:
+    number = layer.series
+    return look_of(layer.look).colour if number is None else SERIES[number % len(SERIES)]
+
+
+def inline(graph: Graph, wide: int, span: Span = (0.0, 1.0)) -> str:
+    """Return a graph as SVG, `wide` pixels; `span` is the time that a page's graphs share."""
+    frame = InlineFrame(graph, wide, span)
+    parts = [*frame.axes(), *(mark for layer in graph.layers for mark in frame.marks(layer))]
+    return (
+        f'<svg class="first" viewBox="0 0 {wide} {graph.height}" height="{graph.height}"'
+        f' role="img" aria-label="{escape(graph.title or graph.y.label)}"'
+        f' preserveAspectRatio="xMinYMin">{"".join(parts)}</svg>'
+    )
+
+
+class InlineFrame:
+    """The frame of a graph: places of values in pixels."""
+
+    def __init__(self, graph: Graph, wide: int, span: Span) -> None:
+        self.graph = graph
+        self.width, self.height = wide - _LEFT - _RIGHT, graph.height - _TOP - _BOTTOM
+        across, up = graph.x, graph.y
+        self.across = span if graph.over_time else across.range or _extent(self._columns("x"), up)
+        self.up = up.range or self._fitted()
+
+    def _columns(self, *names: str) -> list[Numbers]:
+        return [
+            column
+            for layer in self.graph.layers
+            if look_of(layer.look).fit and layer.shape != "rate"
+            for name in names
+            if (column := getattr(layer, name)) is not None
+        ]
+
+    def _fitted(self) -> Span:
+        rates = [_rates(each)[1] for each in self.graph.layers if each.shape == "rate"]
+        low, high = _extent([*self._columns("y", "top"), *rates], self.graph.y)
+        if self.graph.y.log:
+            return low / 1.3, high * 1.3
+        room = (high - low) * 0.06
+        return (max(0.0, low - room) if low >= 0 else low - room), high + room
+
+    def x(self, values: Numbers) -> Numbers:
+        return _LEFT + self.width * _share(self.graph.x, self.across, values)
+
+    def y(self, values: Numbers) -> Numbers:
+        return _TOP + self.height * (1 - _share(self.graph.y, self.up, values))
+
+    def axes(self) -> Iterator[str]:
+        """Yield lines, numbers and titles of both axes."""
+        graph, right, bottom = self.graph, _LEFT + self.width, _TOP + self.height
+        marks, unit = ticks(graph.x, *self.across, self.width / _APART[0])
+        for value, label in marks:
+            (x,) = self.x(np.array([value]))
+            yield f'<path class="grid" d="M{x:.0f} {_TOP}V{bottom}"/>'
+            yield _text(label, min(x, right + _RIGHT - 3.5 * len(label)), bottom + 15, "middle")
+        yield _text(_titled(graph.x, unit), right, bottom + 31, "end")
+        marks, unit = ticks(graph.y, *self.up, self.height / _APART[1])
+        for value, label in marks:
+            (y,) = self.y(np.array([value]))
+            yield f'<path class="grid" d="M{_LEFT} {y:.0f}H{right}"/>'
+            yield _text(label, _LEFT - 6, y + 4, "end")
+        yield _text(_titled(graph.y, unit), 4, 14, "start")
+        yield f'<path class="axis" d="M{_LEFT} {_TOP}V{bottom}H{right}"/>'
+
+    def marks(self, layer: Layer) -> Iterator[str]:
+        """Yield the marks of a layer, at most one or two for each pixel across."""
+        look, number = look_of(layer.look), layer.series
+        colour = _colour(layer)
+        dash = "2 3" if look.dash else _DASHES[(number or 0) % len(_DASHES)]
+        stroke = f'stroke="{colour}" stroke-width="{look.width:g}"'
+        dashed = f'{stroke} stroke-dasharray="{dash}"' if dash else stroke
+        x, y = self._held(layer)
+        end = x if layer.end is None else self.x(layer.end)
+        top = y if layer.top is None else self.y(layer.top)
+        if layer.shape == "level":
+            yield f'<path {dashed} d="M{_LEFT} {y[0]:.1f}h{self.width}"/>'
+        elif layer.shape in ("line", "stairs", "rate"):
+            path = _line(x, y, is_stairs=layer.shape == "stairs")
+            yield f'<path {dashed} d="{path}"/>'
+        elif layer.shape == "band":
+            path = _line(np.append(x, x[::-1]), np.append(top, y[::-1]), is_stairs=False)
+            yield f'<path fill="{colour}" fill-opacity=".25" d="{path}"/>'
+        elif layer.shape == "boxes":
+            corners = zip(x, y, end, top, strict=True)
+            paths = _distinct(f"M{a:.0f} {b:.0f}H{c:.0f}V{d:.0f}H{a:.0f}" for a, b, c, d in corners)
+            opacity = 0.25 if look.faint else 1
+            yield f'<path fill="{colour}" fill-opacity="{opacity}" d="{paths}"/>'
+        elif layer.shape in ("bars", "arrows"):
+            ends = zip(x, y, end, top, strict=True)
+            paths = _distinct(f"M{a:.0f} {b:.0f}L{c:.0f} {d:.0f}" for a, b, c, d in ends)
+            yield f'<path {stroke} d="{paths}"/>'
+        if layer.shape == "dots" or (look.every and layer.shape == "bars" and look.mark):
+            paths = _distinct(f"M{a:.0f} {b:.0f}h0" for a, b in zip(end, top, strict=True))
+            size = f'stroke-width="{7 if look.every else 4}" stroke-linecap="round"'
+            yield f'<path stroke="{colour}" {size} d="{paths}"/>'
+
+    def _held(self, layer: Layer) -> tuple[Places, Places]:
+        """Return the places of a layer; those far outside are held near the frame."""
+        across, up = _rates(layer) if layer.shape == "rate" else (layer.x, layer.y)
+        return np.clip(self.x(across), -50, 5000), np.clip(self.y(up), -50, 5000)
+
+
+def _rates(layer: Layer) -> tuple[Numbers, Numbers]:
+    """Return the steepness of a sum over equal times."""
+    edges = np.linspace(float(layer.x[0]), max(float(layer.x[-1]), layer.x[0] + 1.0), _RATES + 1)
+    sums = np.interp(edges, layer.x, layer.y)
+    return (edges[1:] + edges[:-1]) / 2, np.diff(sums) / np.diff(edges)
+
+
+def _extent(columns: Sequence[Numbers], axis: Axis) -> Span:
+    known = [column for column in columns if len(column)]
+    low = min((float(column.min()) for column in known), default=0.0)
+    high = max((float(column.max()) for column in known), default=1.0)
+    low = min(low, 0.0) if axis.zero else low
+    return low, high if high > low else low + 1.0
+
+
+def _share(axis: Axis, ends: Span, values: Numbers) -> Numbers:
+    if axis.log:
+        ends, values = (log10(ends[0]), log10(ends[1])), np.log10(np.maximum(values, 1e-300))
+    return (values - ends[0]) / (ends[1] - ends[0])
+
+
+def _line(x: Places, y: Places, is_stairs: bool) -> str:
+    """Return a path whose points of one pixel are one."""
+    points = dict.fromkeys(zip(np.rint(x).tolist(), np.rint(y).tolist(), strict=True))
+    step = "H{0:.0f}V{1:.0f}" if is_stairs else "L{0:.0f} {1:.0f}"
+    begin, *rest = points
+    return "M{:.0f} {:.0f}".format(*begin) + "".join(step.format(*each) for each in rest)
+
+
+def _distinct(paths: Iterable[str]) -> str:
+    return "".join(dict.fromkeys(paths))
+
+
+def _text(words: str, x: float, y: float, anchor: str) -> str:
+    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+def _titled(axis: Axis, unit: str) -> str:
+    return f"{axis.label} ({unit})" if unit else axis.label
+
+
+def ticks(axis: Axis, low: float, high: float, count: float) -> tuple[list[tuple[float, str]], str]:
+    """Return values with their labels, and the unit with its prefix."""
+    if axis.ticks:
+        return [each for each in axis.ticks if low <= each[0] <= high], ""
+    low, high = low * axis.scale, high * axis.scale
+    has_prefix = axis.unit in ("B", "bit/s")
+    fitting = ((name, size) for name, size in _PREFIXES if has_prefix and max(-low, high) >= size)
+    prefix, size = next(fitting, ("", 1.0))
+    if axis.log:
+        values = [10.0**power for power in range(ceil(log10(low)), floor(log10(high)) + 1)]
+        return [(value / axis.scale, f"{value / size:,g}") for value in values], prefix + axis.unit
+    step = _round_step((high - low) / max(1.0, count))
+    places = max(0, -floor(log10(step / size) + 1e-9))
+    values = [at * step for at in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    labels = [(value / axis.scale, f"{value / size:,.{places}f}") for value in values]
+    return labels, prefix + axis.unit
+
+
+def _round_step(rough: float) -> float:
+    """Return 1, 2 or 5 times a power of ten: the first that is at least `rough`."""
+    power = 10.0 ** floor(log10(rough))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= 0.9999 * rough)

@@ -1,0 +1,137 @@
+"""One frame of the stage as SVG, until its script draws: geometry is that of stage/strip.js."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+import numpy as np
+
+from analysis.fmt import rate, seconds
+from analysis.graphs.layers import BLACK, BLUE, GREEN, RETRANSMITTED, VERMILLION
+from analysis.graphs.stored import FRAME_HEADERS, Columns, StagedTrial
+from analysis.table import Whole
+
+_WIDE, _HIGH = 1100, 158  # px
+_LEFT, _RIGHT = 122, _WIDE - 136
+_DATA, _ACK = 63, 126
+_SLOT, _MOST_SLOTS = 13, 18
+_FALLING = 0.3  # round trips that a lost packet is seen to fall
+
+
+def stage_frames(trials: Sequence[StagedTrial]) -> str:
+    """Return a strip for each trial at the first retransmission of any."""
+    repairs = [each.sent["sent"][_is_again(each.sent)] - each.start for each in trials]
+    time = min((int(times.min()) for times in repairs if len(times)), default=0)
+    return "".join(
+        f'<p class="stage-name">{escape(each.trial.label)}</p>{StageFrame(each, time).drawn}'
+        for each in trials
+    )
+
+
+def _is_again(sent: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    is_again: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.isin(
+        sent["kind"], list(RETRANSMITTED)
+    ) & (sent["length"] > 0)
+    return is_again
+
+
+class StageFrame:
+    """The packets of a trial on their way `time` ns after its start."""
+
+    def __init__(self, staged: StagedTrial, time: int) -> None:
+        self.staged, self.shape = staged, staged.trial.shape
+        self.time = time + staged.start
+        self.sent, self.arrived = staged.sent["sent"], staged.sent["arrived"]
+        self.fall = int(_FALLING * 2 * max((self.arrived - self.sent).max(initial=0), 1_000_000))
+        self.delay = round(1e9 * self.shape.delay)
+        self.join = self.sent + self.delay
+        size = 8 * (staged.sent["length"] + FRAME_HEADERS)
+        wire = 1e9 * size / self.shape.rate if self.shape.rate else 0 * size
+        self.leave = np.maximum(self.join, self.arrived - wire.astype(np.int64))
+        self.slots = max(3, min(_MOST_SLOTS, self._most_waiting())) if self.shape.rate else 0
+        room = _RIGHT - _LEFT - self.slots * _SLOT
+        longest = float(wire.max(initial=1))
+        part = min(0.85, max(0.25, self.delay / (self.delay + longest))) if self.shape.rate else 1
+        self.queue = _LEFT + room * part
+        self.wire = self.queue + self.slots * _SLOT
+
+    def _most_waiting(self) -> int:
+        came = self.arrived >= 0
+        joins, leaves = np.sort(self.join[came]), np.sort(self.leave[came])
+        left = np.searchsorted(leaves, joins, side="right")
+        return int((np.arange(1, len(joins) + 1) - left).max(initial=0))
+
+    @property
+    def drawn(self) -> str:
+        parts = (*self._pipes(), *self._acks(), *self._packets())
+        return (
+            f'<svg class="first stage-first" viewBox="0 0 {_WIDE} {_HIGH}" role="img"'
+            f' aria-label="One moment of the stage">{"".join(parts)}</svg>'
+        )
+
+    def _pipes(self) -> Iterator[str]:
+        nodes = self.shape.nodes
+        for x, y, wide, high in (
+            (_LEFT, _DATA - 13, self.queue - _LEFT, 26),
+            (self.wire, _DATA - 7, _RIGHT - self.wire, 14),
+            (_LEFT, _ACK - 5, _RIGHT - _LEFT, 10),
+        ):
+            yield f'<rect class="pipe" x="{x:.0f}" y="{y}" width="{wide:.0f}" height="{high}"/>'
+        for x, top, wide, high in (
+            (0.5, 14.5, _LEFT - 6.0, _HIGH - 30),
+            (_RIGHT + 5.5, 14.5, 124.0, _HIGH - 30),
+            (self.queue, _DATA - 15.0, self.wire - self.queue, 30),
+        ):
+            yield f'<rect class="end" x="{x:.1f}" y="{top}" width="{wide:.0f}" height="{high}"/>'
+        yield f'<text x="7" y="32">{escape(nodes[0])}</text>'
+        yield f'<text x="{_RIGHT + 12}" y="32">{escape(nodes[-1])}</text>'
+        if not self.shape.rate:
+            return
+        waiting = int(((self.join <= self.time) & (self.time < self.leave)).sum())
+        for left, right, words in (
+            (_LEFT, self.queue, f"delay {seconds(self.delay)}"),
+            (self.queue, self.wire, f"queue {waiting} of {self.shape.queue}"),
+            (self.wire, _RIGHT, rate(self.shape.rate)),
+        ):
+            middle = f'x="{(left + right) / 2:.0f}" y="{_DATA - 20}" text-anchor="middle"'
+            yield f"<text {middle}>{words}</text>"
+
+    def _packets(self) -> Iterator[str]:
+        is_again, rank = _is_again(self.staged.sent), 0
+        is_lost = self.arrived < 0
+        until = np.where(is_lost, self.sent + self.fall, self.arrived)
+        for at in np.flatnonzero((self.sent <= self.time) & (self.time < until)):
+            rank += bool(self.join[at] <= self.time < self.leave[at])
+            colour, size = (VERMILLION, 15) if is_again[at] else (BLUE, 9)
+            x, y = self._place(int(at), rank)
+            yield _dot(x, y, colour, size)
+            if is_lost[at]:
+                yield f'<path stroke="{BLACK}" d="M{x - 5:.0f} {y - 5:.0f}l10 10m0 -10l-10 10"/>'
+
+    def _place(self, at: int, rank: int) -> tuple[float, float]:
+        time, sent, join, leave = self.time, self.sent[at], self.join[at], self.leave[at]
+        if self.arrived[at] < 0:
+            return _LEFT + 8, _DATA + (time - sent) / self.fall * (_ACK - _DATA - 14)
+        if not self.shape.rate:
+            passed = (time - sent) / max(1, self.arrived[at] - sent)
+            return _LEFT + passed * (_RIGHT - _LEFT), _DATA
+        if time < join:
+            return _LEFT + (time - sent) / max(1, self.delay) * (self.queue - _LEFT), _DATA
+        if time < leave:
+            return self.wire - (min(rank, self.slots) - 0.5) * _SLOT, _DATA
+        passed = (time - leave) / max(1, self.arrived[at] - leave)
+        return self.wire + passed * (_RIGHT - self.wire), _DATA
+
+    def _acks(self) -> Iterator[str]:
+        sent: Whole = self.staged.acks["sent"]
+        arrived: Whole = self.staged.acks["arrived"]
+        for at in np.flatnonzero((sent <= self.time) & (self.time < arrived)):
+            passed = (self.time - sent[at]) / max(1, arrived[at] - sent[at])
+            x = _RIGHT - passed * (_RIGHT - _LEFT)
+            yield f'<path fill="{GREEN}" d="M{x - 6:.0f} {_ACK}l10 -5v10z"/>'
+
+
+def _dot(x: float, y: float, colour: str, size: int) -> str:
+    return (
+        f'<path stroke="{colour}" stroke-width="{size}" stroke-linecap="round"'
+        f' d="M{x:.0f} {y:.0f}h0"/>'
+    )
