@@ -41,7 +41,8 @@ def _caption(results: RunResults, drawn: list[Graph]) -> str:
     several = len(results.run.seeds) > 1
     joined = "A line joins the values of one seed. " if len(drawn[0].x.ticks) > 1 else ""
     words = f"{joined}The thick mark is the median." if several else "One repetition."
-    is_banded = any(layer.top is not None for graph in drawn[1:] for layer in graph.layers)
+    courses = [graph for graph in drawn if graph.over_time]
+    is_banded = any(layer.top is not None for graph in courses for layer in graph.layers)
     if not several or not is_banded:
         return words
     is_share = drawn[1].key.startswith("claim_stacked")

@@ -329,6 +329,11 @@ def test_events_are_explained_at_a_click(chromium: Page) -> None:
         assert "flow 1:" in live.text("#explained")
 
 
+STROKES = """tcplabPlay.play.board.plots.find((plot) => plot.graph.key === "window").layers
+  .filter(({ name }) => name === "cwnd" || name === "ssthresh")
+  .map(({ name, dash }) => [name, dash || []])"""
+
+
 def test_what_if_keeps_one_side_and_shades_the_difference(chromium: Page) -> None:
     with opened(chromium) as live:
         live.until_shown()
@@ -338,6 +343,9 @@ def test_what_if_keeps_one_side_and_shades_the_difference(chromium: Page) -> Non
         assert (live.settings("A")["loss"], live.settings("B")["loss"]) == ("0%", "1%")
         counts = live.counts()
         assert counts["window"]["difference"] > 10 and counts["rate"]["difference"] > 10
+        strokes = live.run(STROKES)
+        assert sorted(name for name, _ in strokes) == ["cwnd", "cwnd", "ssthresh", "ssthresh"]
+        assert len({tuple(dash) for _, dash in strokes}) == 4, "windows and thresholds of A and B"
         assert "A to B" in live.text("#summary")
         names = "[...document.querySelectorAll('.stage-name')].map(name => name.textContent)"
         assert live.run(names) == ["A: loss 0%", "B: loss 1%"]

@@ -68,12 +68,15 @@ function words(view, name, flow, what) {
   return `${view.prefix}${several ? `${flow + 1} ${name}: ` : ""}${what}`;
 }
 
-// A kept side is dotted, so that colour stays what tells flows apart.
-function drawn(view, look) {
-  return { ...look, width: view.isKept ? 1.1 : look.width || 1.8, dash: look.dash || view.isKept };
+// Colour tells flows apart, strokes tell sides and quantities apart: [of the moved side, of the kept].
+const CURVE = [null, [9, 4]];
+const LIMIT = [[2, 3], [9, 3, 2, 3]];
+function drawn(view, look, [moved, kept] = CURVE) {
+  const [width, dash] = view.isKept ? [1.1, kept] : [look.width || 1.8, moved];
+  return { ...look, width, dash };
 }
 
-function overSamples(view, column, what, look, scale = 1) {
+function overSamples(view, column, what, strokes = CURVE) {
   return flowsOf(view.run).map(({ flow, name }) => {
     // No threshold is NaN, and no round trip yet is zero.
     const isKnown = (value) => !Number.isNaN(value) && (column !== "rtt" || value > 0);
@@ -81,14 +84,14 @@ function overSamples(view, column, what, look, scale = 1) {
       "samples",
       (columns, at) => columns.flow[at] === flow && isKnown(columns[column][at]),
     );
-    const [x, y] = rows ? [rows.time, rows[column].map((value) => value * scale)] : [[], []];
+    const [x, y] = rows ? [rows.time, rows[column]] : [[], []];
     return {
       name: column,
       shape: column === "rtt" ? "line" : "stairs",
       x,
       y,
       series: flow,
-      look: drawn(view, look),
+      look: drawn(view, strokes === LIMIT ? { fit: false, width: 1 } : {}, strokes),
       words: words(view, name, flow, what),
     };
   });
@@ -97,20 +100,15 @@ function overSamples(view, column, what, look, scale = 1) {
 const LAYERS = {
   window: (view) => [
     ...recoveries(view),
-    ...threshold(view),
-    ...overSamples(view, "cwnd", "congestion window", {}),
+    ...overSamples(view, "ssthresh", "slow-start threshold", LIMIT),
+    ...overSamples(view, "cwnd", "congestion window"),
     ...events(view),
   ],
   rate: (view) => [...linkRate(view), ...seedBand(view), ...rates(view)],
-  trip: (view) => [...queue(view), ...overSamples(view, "rtt", "round trip", {}), ...drops(view)],
-  flight: (view) => overSamples(view, "in_flight", "in flight", {}),
+  trip: (view) => [...queue(view), ...overSamples(view, "rtt", "round trip"), ...drops(view)],
+  flight: (view) => overSamples(view, "in_flight", "in flight"),
   sequence: (view) => (view.isKept ? [] : packets(view)),
 };
-
-function threshold(view) {
-  const look = { dash: true, fit: false, width: 1 };
-  return view.isKept ? [] : overSamples(view, "ssthresh", "slow-start threshold", look);
-}
 
 // While the sender repairs a loss, as boxes below the window.
 function recoveries(view) {

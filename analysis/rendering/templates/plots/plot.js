@@ -309,7 +309,7 @@ function withLook(layer, looks, series, at) {
     words: layer.words || look.words,
     hidden: false,
     colour: number === null ? look.colour : series[number % series.length],
-    dash: look.dash ? DOTTED : isAlone ? null : DASHES[number % DASHES.length],
+    dash: Array.isArray(look.dash) ? look.dash : look.dash ? DOTTED : isAlone ? null : DASHES[number % DASHES.length],
   };
 }
 
