@@ -17,6 +17,8 @@ from analysis.graphs.stored import latest
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 22, 36  # px around the frame
 _APART = (95, 45)  # px between ticks
+_DECADE = 5.0
+"""Ratio of an axis's ends from which on its numbers are powers of ten."""
 _RATES = 100
 """Equal times of a rate."""
 _DASHES = ("", "9 4", "4 3", "9 3 2 3")
@@ -89,7 +91,9 @@ class InlineFrame:
 
     def __init__(self, graph: Graph, wide: int, span: Span) -> None:
         self.graph = graph
-        self.width, self.height = wide - _LEFT - _RIGHT, graph.height - _TOP - _BOTTOM
+        names = [len(name) for _, name in graph.y.ticks]
+        self.left = min(wide // 2, max([_LEFT, *(16 + 7 * count for count in names)]))
+        self.width, self.height = wide - self.left - _RIGHT, graph.height - _TOP - _BOTTOM
         across, up = graph.x, graph.y
         self.across = span if graph.over_time else across.range or _extent(self._columns("x"), up)
         self.up = up.range or self._fitted()
@@ -112,14 +116,14 @@ class InlineFrame:
         return (max(0.0, low - room) if low >= 0 else low - room), high + room
 
     def x(self, values: Numbers) -> Numbers:
-        return _LEFT + self.width * _share(self.graph.x, self.across, values)
+        return self.left + self.width * _share(self.graph.x, self.across, values)
 
     def y(self, values: Numbers) -> Numbers:
         return _TOP + self.height * (1 - _share(self.graph.y, self.up, values))
 
     def axes(self) -> Iterator[str]:
         """Yield lines, numbers and titles of both axes."""
-        graph, right, bottom = self.graph, _LEFT + self.width, _TOP + self.height
+        graph, right, bottom = self.graph, self.left + self.width, _TOP + self.height
         marks, unit = ticks(graph.x, *self.across, self.width / _APART[0])
         for value, label in marks:
             (x,) = self.x(np.array([value]))
@@ -129,10 +133,10 @@ class InlineFrame:
         marks, unit = ticks(graph.y, *self.up, self.height / _APART[1])
         for value, label in marks:
             (y,) = self.y(np.array([value]))
-            yield f'<path class="grid" d="M{_LEFT} {y:.0f}H{right}"/>'
-            yield _text(label, _LEFT - 6, y + 4, "end")
+            yield f'<path class="grid" d="M{self.left} {y:.0f}H{right}"/>'
+            yield _text(label, self.left - 6, y + 4, "end")
         yield _text(_titled(graph.y, unit), 4, 14, "start")
-        yield f'<path class="axis" d="M{_LEFT} {_TOP}V{bottom}H{right}"/>'
+        yield f'<path class="axis" d="M{self.left} {_TOP}V{bottom}H{right}"/>'
 
     def marks(self, layer: Layer) -> Iterator[str]:
         """Yield the marks of a layer, at most one or two for each pixel across."""
@@ -145,7 +149,10 @@ class InlineFrame:
         end = x if layer.end is None else self.x(layer.end)
         top = y if layer.top is None else self.y(layer.top)
         if layer.shape == "level":
-            yield f'<path {dashed} d="M{_LEFT} {y[0]:.1f}h{self.width}"/>'
+            yield f'<path {dashed} d="M{self.left} {y[0]:.1f}h{self.width}"/>'
+        elif layer.shape == "moments":
+            down = _distinct(f"M{a:.0f} {_TOP}v{self.height}" for a in x)
+            yield f'<path {dashed} d="{down}"/>'
         elif layer.shape in ("line", "stairs", "rate"):
             path = _line(x, y, is_stairs=layer.shape == "stairs")
             yield f'<path {dashed} d="{path}"/>'
@@ -221,7 +228,7 @@ def ticks(axis: Axis, low: float, high: float, count: float) -> tuple[list[tuple
     has_prefix = axis.unit in ("B", "bit/s")
     fitting = ((name, size) for name, size in _PREFIXES if has_prefix and max(-low, high) >= size)
     prefix, size = next(fitting, ("", 1.0))
-    if axis.log:
+    if axis.log and high >= _DECADE * low:
         values = [10.0**power for power in range(ceil(log10(low)), floor(log10(high)) + 1)]
         return [(value / axis.scale, f"{value / size:,g}") for value in values], prefix + axis.unit
     step = _round_step((high - low) / max(1.0, count))

@@ -10,11 +10,12 @@ from rich.table import Table
 
 from analysis import rendering
 from analysis.fmt import NOTHING, counted, decimals, fixed, in_a_row, signed, with_unit
+from analysis.graphs.inline import first_pictures
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
-from analysis.measures.metrics import Metric, columns
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.published import PublishedNumbers
+from analysis.pages.sweep_differences import other_metrics
 from analysis.pages.sweep_graphs import graphs
 from analysis.records.json_reader import Problems, printable
 from analysis.records.spec_file import checked_row
@@ -142,6 +143,17 @@ def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
     yield "sweep.html", rendering.render("sweep.html", _context(report, drawn)).encode()
 
 
+_WIDE = 1000
+"""Pixels of the first picture."""
+_LEADING = ("metrics", "lines", "runs")
+
+
+def _last_leading(drawn: Sequence[GraphGroup]) -> int:
+    """Return the place of the last group that is not folded: of the metrics that differ."""
+    keys = [group.key for group in drawn]
+    return max((keys.index(key) for key in _LEADING if key in keys), default=0)
+
+
 def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
     sweep, facts, samples = report.sweep, report.sweep.facts, report.samples
     # The lab's kernel is that of no row, or of some rows only, if kernels were swept.
@@ -152,7 +164,9 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
         **vars(report),
         "report": report,
         "facts": facts,
-        "groups": drawn,
+        "leading": drawn[: 1 + _last_leading(drawn)],
+        "groups": drawn[1 + _last_leading(drawn) :],
+        "first": first_pictures(drawn, drawn[0] if drawn else None, _WIDE),
         "graphs": board_data(drawn),
         "identity": facts.id or sweep.path.name,
         "settings": setting_words(sweep.parameters),
@@ -172,26 +186,6 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
     }
 
 
-_MAIN = (
-    "goodput_kbit_s",
-    "rtt_median_ms",
-    "retransmitted_percent",
-    "timeouts",
-    "lost_percent",
-    "queue_drops",
-)
-_OF_MANY_FLOWS = ("total_goodput_kbit_s", "jain_index")
-
-
-def _other_metrics(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
-    shown = (*_MAIN, *_OF_MANY_FLOWS) if samples.has_many_flows else _MAIN
-    return [
-        metric
-        for name, metric in columns().items()
-        if name in shown and metric != sweep.metric and not np.isnan(samples.medians[name]).all()
-    ]
-
-
 def _chosen(samples: SweepSamples, place: Place) -> tuple[str, str, str]:
     """Return the median, its interval, and half the interval in percent of the median."""
     interval = samples.intervals.get(place)
@@ -209,7 +203,7 @@ def _chosen(samples: SweepSamples, place: Place) -> tuple[str, str, str]:
 
 def cell_table(sweep: SweepRecord, samples: SweepSamples) -> tuple[list[str], list[list[str]]]:
     """Return the head, and a row for each cell of the grid that has a value."""
-    others = _other_metrics(sweep, samples)
+    others = other_metrics(sweep, samples)
     places = [tuple(map(int, place)) for place in np.argwhere(samples.counts > 0)]
     head = [
         *(factor.short for factor in sweep.factors),

@@ -14,7 +14,6 @@ from analysis.graphs.layers import (
     GraphGroup,
     Layer,
     SeriesLook,
-    holding,
     line,
     marked,
     named,
@@ -23,6 +22,7 @@ from analysis.graphs.layers import (
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages import sweep_layout
 from analysis.pages.sweep_courses import courses, shares
+from analysis.pages.sweep_differences import differences, metrics_that_differ
 from analysis.pages.sweep_layout import Layout, Levels, map_of_medians, map_of_ratios
 from analysis.reporting.over_seeds import BOX_CAPTION, FEWEST_OF_A_BOX, box_axis, boxed_graph
 from analysis.statistics.comparisons import LevelComparison
@@ -44,7 +44,9 @@ def graphs(
     if samples.is_empty:
         return []
     drawn = [
+        differences(sweep, samples, comparisons),
         grid(sweep, samples),
+        metrics_that_differ(sweep, samples),
         map_of_ratios(sweep, comparisons),
         map_of_medians(sweep, samples),
         boxes(sweep, samples),
@@ -102,13 +104,13 @@ def boxes(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
 
 
 def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> Axis:
-    """Return the axis that all panels share: logarithmic over decades, else from zero."""
+    """Return the axis that all panels share, which fits the values."""
     name = with_unit(sweep.metric.title, samples.unit)
     plain = Axis(name, "")
     if samples.unit in _RATES:
         label = name.removesuffix(f" ({samples.unit})")
         plain = Axis(label, "bit/s", _RATES[samples.unit])
-    return holding(plain, values)
+    return box_axis(plain, values) if len(values) else plain
 
 
 _RATES = {"kbit/s": 1e3, "Mbit/s": 1e6, "bit/s": 1.0}

@@ -314,8 +314,9 @@ def boxes(results: RunResults, metric: Metric | None = None) -> GraphGroup | Non
 
 def box_axis(axis: Axis, values: Sequence[float]) -> Axis:
     """Return the axis with room for all values; one far from zero leaves zero out."""
-    low, high = min(values), max(values)
-    if low * 2 < high:
+    known = [value for value in values if np.isfinite(value)]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if low * 2 < high or low == high == 0:
         return holding(axis, values)
     room = 0.08 * (high - low) or abs(high) / 10 or 1.0
     return replace(axis, zero=False, range=(low - room, high + room))

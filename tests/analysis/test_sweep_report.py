@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
+from analysis.graphs.layers import Graph
 from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.sweep import print_sweep
+from analysis.pages.sweep_differences import differences, metrics_that_differ
 from analysis.records.json_reader import Problems
+from analysis.statistics.comparisons import compare
 from analysis.statistics.paired_tests import DifferenceVerdict
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
 from experiments.reporting.studies import make_sweep_report, report_of
@@ -90,7 +94,11 @@ def test_the_page_is_one_file_with_its_graphs(tmp_path: Path) -> None:
     assert all(link.startswith("data:") for link in tags.links)
     assert str(folder) not in page
     panels = ("boxes", "distribution", "flows", "shares")
-    assert _drawn(folder) == ["lines_0", *(f"{name}_{at}" for name in panels for at in (0, 1))]
+    assert _drawn(folder) == [
+        "differences_0",
+        "lines_0",
+        *(f"{name}_{at}" for name in panels for at in (0, 1)),
+    ]
     assert not list(folder.rglob("*.partial"))
 
 
@@ -111,7 +119,42 @@ def test_three_factors_are_drawn_as_maps(tmp_path: Path) -> None:
     assert made.sound, made.remarks
     assert len(made.comparisons) == 12
     kinds = {key.rpartition("_")[0] for key in _drawn(folder)}
-    assert kinds == {"lines", "ratios", "medians", "boxes", "distribution"}
+    assert kinds == {"differences", "lines", "ratios", "medians", "boxes", "distribution"}
+
+
+def test_differences_are_drawn_with_their_intervals_and_verdicts(tmp_path: Path) -> None:
+    sweep, samples, _ = _read(write_sweep(tmp_path))
+    comparisons = compare(sweep, samples)
+    group = differences(sweep, samples, comparisons)
+    assert group
+    (graph,) = group.graphs
+    dots = {
+        (layer.words, float(y)): float(x)
+        for layer in graph.layers
+        if layer.shape == "dots"
+        for x, y in zip(layer.x, layer.y, strict=True)
+    }
+    bars = {float(y): ends for y, ends in _bars(graph)}
+    for row, each in enumerate(comparisons):
+        assert each.paired and dots[each.verdict, -float(row)] == each.paired.estimate
+        assert bars[-float(row)] == (each.paired.low, each.paired.high)
+    assert len(dots) == len(graph.y.ticks) == len(comparisons)
+
+
+def _bars(graph: Graph) -> Iterator[tuple[float, tuple[float, float]]]:
+    for layer in graph.layers:
+        if layer.shape == "bars" and layer.end is not None:
+            yield from zip(layer.y, zip(layer.x, layer.end, strict=True), strict=True)
+
+
+def test_metrics_that_differ_are_small_multiples_on_axes_that_fit(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path)
+    assert metrics_that_differ(*_read(folder)[:2]) is None, "all others are 1 everywhere"
+    change_rows(folder, (90 + 5 * (pl.col("cc") == "bbr")).cast(pl.Float64).alias("rtt_median_ms"))
+    group = metrics_that_differ(*_read(folder)[:2])
+    assert group and [graph.key for graph in group.graphs] == ["metric_rtt_median_ms"]
+    low, high = group.graphs[0].y.range or (0, 0)
+    assert 80 < low < 90 and 95 < high < 100
 
 
 @pytest.mark.parametrize("seeds", [1, 5])
@@ -142,7 +185,7 @@ def test_conditions_are_a_factor_under_their_labels(tmp_path: Path) -> None:
     result = _sweep(folder)
     assert result.exit_code == 0, result.output
     assert "Goodput at the receiver is larger with SACK on than with SACK off: 1.2" in result.output
-    assert _drawn(folder) == ["runs_0", "boxes_0", "distribution_0"]
+    assert _drawn(folder) == ["differences_0", "runs_0", "boxes_0", "distribution_0"]
 
 
 @pytest.mark.browser

@@ -1,0 +1,185 @@
+"""Pictures of a sweep's differences: each with its interval, and of which metrics differ."""
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+
+import numpy as np
+
+from analysis.graphs.distributions import (
+    RangedValue,
+    SweptAxis,
+    extremes,
+    look,
+    no_difference,
+    ranged,
+    ratio_axis,
+    rows_graph,
+    swept,
+    ticked,
+)
+from analysis.graphs.layers import (
+    BLUE,
+    GREY,
+    REFERENCE,
+    VERMILLION,
+    Axis,
+    Graph,
+    GraphGroup,
+    Layer,
+    line,
+)
+from analysis.measures.metrics import Metric, columns
+from analysis.measures.sweep_folder import SweepRecord
+from analysis.pages import sweep_layout
+from analysis.pages.sweep_layout import Layout, Levels
+from analysis.reporting.over_seeds import axis_for, box_axis
+from analysis.statistics.comparisons import LevelComparison
+from analysis.statistics.paired_tests import DifferenceVerdict, Numbers
+from analysis.statistics.sweep_samples import SweepSamples
+
+MOST_DIFFERENCES = 24
+_APART = 1.05
+"""Ratio of medians from which on a metric is drawn."""
+_ROW = 24  # px
+_LOOKS = {
+    DifferenceVerdict.LARGER: look(VERMILLION, "triangle"),
+    DifferenceVerdict.SMALLER: look(BLUE, "square"),
+    DifferenceVerdict.UNSHOWN: look(GREY, "circle"),
+}
+
+
+def differences(
+    sweep: SweepRecord, samples: SweepSamples, comparisons: Sequence[LevelComparison]
+) -> GraphGroup | None:
+    """Return a row for each comparison: its estimate and 95 % interval; None without any.
+
+    Comparisons that have no ratio are drawn if none has one.
+    """
+    known = [each for each in comparisons if each.paired and isfinite(each.paired.estimate)]
+    scales = {each.paired.scale for each in known if each.paired}
+    scale = "ratio" if "ratio" in scales else "difference"
+    known = [each for each in known if each.paired and each.paired.scale == scale]
+    largest = sorted(known, key=_size, reverse=True)[:MOST_DIFFERENCES]
+    shown = [each for each in known if each in largest]
+    if not shown:
+        return None
+    first = f"the first of each row, divided by the second ({sweep.metric.title.lower()})"
+    names = [_name(each) for each in shown]
+    values = [_ranged(-float(row), each) for row, each in enumerate(shown)]
+    numbers = extremes(values)
+    across = ratio_axis(first, numbers) if scale == "ratio" else _difference_axis(samples, numbers)
+    layers = [*_marks(values, shown), _neutral(scale)]
+    drawn = rows_graph("differences_0", across, names, layers, _ROW)
+    left = len(comparisons) - len(shown)
+    caption = (
+        "Each mark is the typical value over the seeds, its bar the 95 % interval. A bar across"
+        " the upright line leaves the direction open."
+        + (f" {left} of {len(comparisons)} comparisons are in the tables only." if left else "")
+    )
+    return GraphGroup("differences", f"{sweep.metric.title}: differences", caption, (drawn,))
+
+
+def _size(each: LevelComparison) -> float:
+    assert each.paired
+    estimate = each.paired.estimate
+    is_ratio = each.paired.scale == "ratio"
+    return abs(float(np.log(max(estimate, 1e-9)))) if is_ratio else abs(estimate)
+
+
+def _name(each: LevelComparison) -> str:
+    pair = f"{each.in_words(each.second)} : {each.in_words(each.first)}"
+    return f"{each.where}, {pair}" if each.where else pair
+
+
+def _ranged(at: float, each: LevelComparison) -> RangedValue:
+    pair = each.paired
+    assert pair
+    ends = (pair.low, pair.high)
+    interval = None if None in ends else (float(pair.low or 0), float(pair.high or 0))
+    return RangedValue(at, pair.estimate, interval=interval, name=_name(each))
+
+
+def _difference_axis(samples: SweepSamples, numbers: Sequence[float]) -> Axis:
+    widest = 1.05 * max(map(abs, numbers)) or 1.0
+    label = f"the first of each row, less the second ({samples.unit})"
+    return Axis(label, "", range=(-widest, widest))
+
+
+def _neutral(scale: str) -> Layer:
+    if scale == "ratio":
+        return no_difference("no difference")
+    return Layer(REFERENCE, "moments", np.zeros(1), np.zeros(1), words="no difference")
+
+
+def _marks(values: Sequence[RangedValue], shown: Sequence[LevelComparison]) -> Iterator[Layer]:
+    for verdict, drawn in _LOOKS.items():
+        rows = zip(values, shown, strict=True)
+        chosen = [value for value, each in rows if each.verdict == verdict]
+        yield from ranged(chosen, drawn, str(verdict), "x") if chosen else ()
+
+
+def metrics_that_differ(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
+    """Return the medians of the metrics that differ over the grid, each on an axis that fits."""
+    shape = sweep_layout.for_lines(sweep)
+    if shape is None or shape.across is None or len(shape.panels) != 1:
+        return None
+    (levels,) = shape.panels
+    factor = sweep.factors[shape.across]
+    axis = swept(factor.values, samples.amounts[shape.across])
+    drawn = []
+    for metric in _differing(sweep, samples):
+        lines = list(_medians(shape, levels, axis, samples.medians[metric.name]))
+        values = [value for each in lines for value in each.y.tolist()]
+        up = box_axis(axis_for(metric.title.lower(), samples.units[metric.name]), values)
+        below = ticked(axis, factor.short)
+        drawn.append(
+            Graph(f"metric_{metric.name}", metric.title, "", below, up, tuple(lines), height=200)
+        )
+    caption = "Medians over the seeds of the metrics that differ most; an axis fits its values."
+    return GraphGroup("metrics", "What else differs", caption, tuple(drawn)) if drawn else None
+
+
+_MAIN = (
+    "goodput_kbit_s",
+    "rtt_median_ms",
+    "retransmitted_percent",
+    "timeouts",
+    "lost_percent",
+    "queue_drops",
+)
+_OF_MANY_FLOWS = ("total_goodput_kbit_s", "jain_index")
+
+
+def other_metrics(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
+    """Return the metrics that a page has next to the compared one, as far as they were measured."""
+    shown = (*_MAIN, *_OF_MANY_FLOWS) if samples.has_many_flows else _MAIN
+    return [
+        metric
+        for name, metric in columns().items()
+        if name in shown and metric != sweep.metric and not np.isnan(samples.medians[name]).all()
+    ]
+
+
+def _differing(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
+    """Return the other metrics whose medians differ, those furthest apart first."""
+    found = []
+    for metric in other_metrics(sweep, samples):
+        known = samples.medians[metric.name][np.isfinite(samples.medians[metric.name])]
+        if known.min() >= 0 and known.max() > _APART * known.min():
+            found.append((known.max() / max(known.min(), 1e-3 * known.max()), metric))
+    return [metric for _, metric in sorted(found, key=lambda each: -each[0])]
+
+
+def _medians(shape: Layout, levels: Levels, axis: SweptAxis, medians: Numbers) -> list[Layer]:
+    assert shape.across is not None
+    layers: list[Layer] = []
+    for series, (name, at) in enumerate(shape.lines(levels)):
+        places = [shape.place(at | {shape.across: step}) for step in range(len(axis.positions))]
+        values = np.array([float(medians[place]) for place in places])
+        known = np.isfinite(values)
+        positions = np.array(axis.positions, dtype=float)[known]
+        order = np.argsort(positions, kind="stable")
+        words = shape.words(name) or "median"
+        if known.any():
+            layers += line(positions[order], values[known][order], series, words)
+    return layers
