@@ -4,7 +4,7 @@ Links, mail and print have them too. Geometry is that of templates/plots/plot.js
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import ceil, floor, log10
 from typing import Any
@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from analysis.graphs.capture import Numbers
+from analysis.graphs.ladder import merged
 from analysis.graphs.layers import SERIES, Axis, Graph, GraphGroup, Layer, look_of
 from analysis.graphs.stored import latest
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 22, 36  # px around the frame
 _APART = (95, 45)  # px between ticks
+MOST_MARKS = 500
 _DECADE = 5.0
 """Ratio of an axis's ends from which on its numbers are powers of ten."""
 _RATES = 100
@@ -37,7 +39,7 @@ class FirstPicture:
 
 
 def first_pictures(
-    groups: Sequence[GraphGroup], pictured: GraphGroup | None, wide: int
+    groups: Sequence[GraphGroup], pictured: GraphGroup | None, wide: int = 1000
 ) -> dict[str, FirstPicture]:
     """Return the legends of all graphs, and pictures of those of one group, by key."""
     every = [graph for group in groups for graph in group.graphs]
@@ -75,9 +77,12 @@ def _colour(layer: Layer) -> str:
     return look_of(layer.look).colour if number is None else SERIES[number % len(SERIES)]
 
 
-def inline(graph: Graph, wide: int, span: Span = (0.0, 1.0)) -> str:
-    """Return a graph as SVG, `wide` pixels; `span` is the time that a page's graphs share."""
-    frame = InlineFrame(graph, wide, span)
+def inline(graph: Graph, wide: int, span: Span = (0.0, 1.0), most: int = MOST_MARKS) -> str:
+    """Return a graph as SVG, `wide` pixels, with about `most` marks of a layer that has more.
+
+    `span` is the time that a page's graphs share.
+    """
+    frame = InlineFrame(graph, wide, span, most)
     parts = [*frame.axes(), *(mark for layer in graph.layers for mark in frame.marks(layer))]
     return (
         f'<svg class="first" viewBox="0 0 {wide} {graph.height}" height="{graph.height}"'
@@ -89,13 +94,14 @@ def inline(graph: Graph, wide: int, span: Span = (0.0, 1.0)) -> str:
 class InlineFrame:
     """The frame of a graph: places of values in pixels."""
 
-    def __init__(self, graph: Graph, wide: int, span: Span) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, wide: int, span: Span, most: int) -> None:
+        self.graph, self.most = graph, most
         names = [len(name) for _, name in graph.y.ticks]
         self.left = min(wide // 2, max([_LEFT, *(16 + 7 * count for count in names)]))
         self.width, self.height = wide - self.left - _RIGHT, graph.height - _TOP - _BOTTOM
         across, up = graph.x, graph.y
-        self.across = span if graph.over_time else across.range or _extent(self._columns("x"), up)
+        whole = (span[0], max(span[1], span[0] + 1))
+        self.across = whole if graph.over_time else across.range or _extent(self._columns("x"), up)
         self.up = up.range or self._fitted()
 
     def _columns(self, *names: str) -> list[Numbers]:
@@ -140,6 +146,7 @@ class InlineFrame:
 
     def marks(self, layer: Layer) -> Iterator[str]:
         """Yield the marks of a layer, at most one or two for each pixel across."""
+        layer = _thin(layer, self.most)
         look, number = look_of(layer.look), layer.series
         colour = _colour(layer)
         dash = "2 3" if look.dash else _DASHES[(number or 0) % len(_DASHES)]
@@ -177,6 +184,16 @@ class InlineFrame:
         """Return the places of a layer; those far outside are held near the frame."""
         across, up = _rates(layer) if layer.shape == "rate" else (layer.x, layer.y)
         return np.clip(self.x(across), -50, 5000), np.clip(self.y(up), -50, 5000)
+
+
+def _thin(layer: Layer, most: int) -> Layer:
+    """Return few marks of many, at equal distances where each counts."""
+    fewer = merged(layer, len(layer) // most)
+    if len(fewer) <= 4 * most or layer.shape == "rate":
+        return fewer
+    rows = np.linspace(0, len(layer) - 1, most).astype(np.int64)
+    top, end = (None if each is None else each[rows] for each in (layer.top, layer.end))
+    return replace(layer, x=layer.x[rows], y=layer.y[rows], top=top, end=end, notes=(), fields={})
 
 
 def _rates(layer: Layer) -> tuple[Numbers, Numbers]:

@@ -6,21 +6,26 @@ from html import escape
 import numpy as np
 
 from analysis.fmt import rate, seconds
-from analysis.graphs.layers import BLACK, BLUE, GREEN, RETRANSMITTED, VERMILLION
+from analysis.graphs.layers import BLACK, BLUE, GREEN, PURPLE, RETRANSMITTED, VERMILLION
 from analysis.graphs.stored import FRAME_HEADERS, Columns, StagedTrial
 from analysis.table import Whole
 
-_WIDE, _HIGH = 1100, 158  # px
-_LEFT, _RIGHT = 122, _WIDE - 136
+STAGE_WIDE, _HIGH = 1100, 158  # px
+_LEFT, _RIGHT = 122, STAGE_WIDE - 136
 _DATA, _ACK = 63, 126
 _SLOT, _MOST_SLOTS = 13, 18
 _FALLING = 0.3  # round trips that a lost packet is seen to fall
 
 
+def first_repair(trials: Sequence[StagedTrial]) -> int:
+    """Return when data is first sent again, in ns after the start; 0 if it never is."""
+    repairs = [each.sent["sent"][_is_again(each.sent)] - each.start for each in trials]
+    return min((int(times.min()) for times in repairs if len(times)), default=0)
+
+
 def stage_frames(trials: Sequence[StagedTrial]) -> str:
     """Return a strip for each trial at the first retransmission of any."""
-    repairs = [each.sent["sent"][_is_again(each.sent)] - each.start for each in trials]
-    time = min((int(times.min()) for times in repairs if len(times)), default=0)
+    time = first_repair(trials)
     return "".join(
         f'<p class="stage-name">{escape(each.trial.label)}</p>{StageFrame(each, time).drawn}'
         for each in trials
@@ -61,11 +66,23 @@ class StageFrame:
         return int((np.arange(1, len(joins) + 1) - left).max(initial=0))
 
     @property
+    def still(self) -> Iterator[str]:
+        """Nodes, pipes and the queue."""
+        return self._pipes()
+
+    @property
+    def moving(self) -> Iterator[str]:
+        """Packets, and how many wait."""
+        yield from (*self._acks(), *self._packets())
+        if self.shape.rate:
+            waiting = int(((self.join <= self.time) & (self.time < self.leave)).sum())
+            yield self._label(self.queue, self.wire, f"queue {waiting} of {self.shape.queue}")
+
+    @property
     def drawn(self) -> str:
-        parts = (*self._pipes(), *self._acks(), *self._packets())
         return (
-            f'<svg class="first stage-first" viewBox="0 0 {_WIDE} {_HIGH}" role="img"'
-            f' aria-label="One moment of the stage">{"".join(parts)}</svg>'
+            f'<svg class="first stage-first" viewBox="0 0 {STAGE_WIDE} {_HIGH}" role="img"'
+            f' aria-label="One moment of the stage">{"".join((*self.still, *self.moving))}</svg>'
         )
 
     def _pipes(self) -> Iterator[str]:
@@ -84,16 +101,14 @@ class StageFrame:
             yield f'<rect class="end" x="{x:.1f}" y="{top}" width="{wide:.0f}" height="{high}"/>'
         yield f'<text x="7" y="32">{escape(nodes[0])}</text>'
         yield f'<text x="{_RIGHT + 12}" y="32">{escape(nodes[-1])}</text>'
-        if not self.shape.rate:
-            return
-        waiting = int(((self.join <= self.time) & (self.time < self.leave)).sum())
-        for left, right, words in (
-            (_LEFT, self.queue, f"delay {seconds(self.delay)}"),
-            (self.queue, self.wire, f"queue {waiting} of {self.shape.queue}"),
-            (self.wire, _RIGHT, rate(self.shape.rate)),
-        ):
-            middle = f'x="{(left + right) / 2:.0f}" y="{_DATA - 20}" text-anchor="middle"'
-            yield f"<text {middle}>{words}</text>"
+        if self.shape.rate:
+            yield self._label(_LEFT, self.queue, f"delay {seconds(self.delay)}")
+            yield self._label(self.wire, _RIGHT, rate(self.shape.rate))
+
+    @staticmethod
+    def _label(left: float, right: float, words: str) -> str:
+        middle = f'x="{(left + right) / 2:.0f}" y="{_DATA - 20}" text-anchor="middle"'
+        return f"<text {middle}>{words}</text>"
 
     def _packets(self) -> Iterator[str]:
         is_again, rank = _is_again(self.staged.sent), 0
@@ -124,10 +139,12 @@ class StageFrame:
     def _acks(self) -> Iterator[str]:
         sent: Whole = self.staged.acks["sent"]
         arrived: Whole = self.staged.acks["arrived"]
+        with_blocks = {*self.staged.blocks["ack"].tolist()}
         for at in np.flatnonzero((sent <= self.time) & (self.time < arrived)):
             passed = (self.time - sent[at]) / max(1, arrived[at] - sent[at])
             x = _RIGHT - passed * (_RIGHT - _LEFT)
-            yield f'<path fill="{GREEN}" d="M{x - 6:.0f} {_ACK}l10 -5v10z"/>'
+            colour, bar = (PURPLE, "m12 -6h3v12h-3z") if at in with_blocks else (GREEN, "")
+            yield f'<path fill="{colour}" d="M{x - 6:.0f} {_ACK}l10 -5v10z{bar}"/>'
 
 
 def _dot(x: float, y: float, colour: str, size: int) -> str:

@@ -19,7 +19,17 @@ from analysis.graphs.capture import (
     SackBlocks,
     SentSegments,
 )
-from analysis.graphs.layers import KINDS, LOOKS, TIME, Axis, Graph, Layer, look_of, plain
+from analysis.graphs.layers import (
+    KINDS,
+    LOOKS,
+    RETRANSMITTED,
+    TIME,
+    Axis,
+    Graph,
+    Layer,
+    look_of,
+    plain,
+)
 from analysis.table import ColumnTable, Whole
 
 Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)
@@ -148,7 +158,9 @@ def draw_ladder(direction: CaptureDirection, packets: ColumnTable) -> Graph:
     times = packets.whole("time") - direction.start
     leaves = packets["forward"].values == (height == A)
     start, stop = np.where(leaves, height, HALFWAY), np.where(leaves, HALFWAY, height)
-    return _graph(direction, HALF, _layers(packets, times, times, start, stop))
+    layers = _layers(packets, times, times, start, stop)
+    again = times[np.isin(packets.whole("kind"), list(RETRANSMITTED))]
+    return _graph(direction, HALF, layers, _around(times, again))
 
 
 def draw_trips(direction: CaptureDirection, trips: ColumnTable) -> Graph:
@@ -164,10 +176,30 @@ def draw_trips(direction: CaptureDirection, trips: ColumnTable) -> Graph:
         *_layers(arrived, left, came, start, A + B - start),
         Layer("lost", "arrows", at, way, half, at, {"record": lost.whole("number")}),
     ]
-    return _graph(direction, BOTH, layers)
+    return _graph(direction, BOTH, layers, _around(trips.whole("time") - direction.start, at))
 
 
-def _graph(direction: CaptureDirection, caption: str, layers: list[Layer]) -> Graph:
+_BEFORE, _AFTER = 15, 25
+"""Packets around the first loss that a ladder opens with."""
+
+
+def _around(times: Whole, losses: Whole) -> tuple[float, float] | None:
+    """Return the times around the first loss, or those of the first packets without any."""
+    ordered = np.sort(times)
+    if len(ordered) < 2:
+        return None
+    first = int(np.searchsorted(ordered, losses.min())) if len(losses) else 0
+    ends = max(0, first - _BEFORE), min(len(ordered) - 1, first + _AFTER)
+    left, right = (float(ordered[end]) for end in ends)
+    return (left, right) if right > left else None
+
+
+def _graph(
+    direction: CaptureDirection,
+    caption: str,
+    layers: list[Layer],
+    opens: tuple[float, float] | None,
+) -> Graph:
     a, b = direction.ends
     ends = Axis("", "", ticks=((A, a), (B, b)), range=(-0.3, 2.3))
     return Graph(
@@ -178,6 +210,7 @@ def _graph(direction: CaptureDirection, caption: str, layers: list[Layer]) -> Gr
         ends,
         tuple(layer for layer in layers if len(layer)),
         height=220,
+        opens=opens,
     )
 
 

@@ -180,6 +180,8 @@ class Graph:
     layers: tuple[Layer, ...]
     height: int = 260
     """Pixels on a screen."""
+    opens: tuple[float, float] | None = None
+    """The times that are seen as long as the page's time axis shows all."""
 
     @property
     def over_time(self) -> bool:
@@ -233,14 +235,15 @@ def plain(key: str, *layers: Layer, at_receiver: bool = False) -> Graph:
 def without_zeros(group: GraphGroup) -> GraphGroup:
     """Return the group without series that are zero everywhere, and graphs of these only."""
     graphs = (
-        replace(each, layers=tuple(layer for layer in each.layers if _says(layer)))
+        replace(each, layers=tuple(layer for layer in each.layers if says(layer)))
         for each in group.graphs
     )
     kept = tuple(each for each in graphs if any(layer.shape != "level" for layer in each.layers))
     return replace(group, graphs=kept)
 
 
-def _says(layer: Layer) -> bool:
+def says(layer: Layer) -> bool:
+    """Return whether a layer has a mark that is not zero."""
     return layer.shape == "moments" or any(
         column is not None and column.any() for column in (layer.y, layer.top)
     )

@@ -18,7 +18,7 @@ from analysis.flows.columns import KINDS
 from analysis.flows.matching import FLOW, arrivals
 from analysis.graphs.capture import FIN, SYN, Numbers
 from analysis.graphs.ladder import merged
-from analysis.graphs.layers import LOOKS, SERIES, Axis, Graph, GraphGroup, Layer
+from analysis.graphs.layers import LOOKS, RETRANSMITTED, SERIES, Axis, Graph, GraphGroup, Layer
 from analysis.records.output import SocketSample
 from analysis.table import ColumnTable, Whole
 from topologies.spec import TopologySpec
@@ -147,6 +147,7 @@ class StoredGraphs:
                     "y": asdict(graph.y),
                     "overTime": graph.over_time,
                     "height": graph.height,
+                    "opens": graph.opens,
                     "layers": [self._layer(layer, graph) for layer in graph.layers],
                 }
             )
@@ -182,7 +183,7 @@ class StoredGraphs:
 
 
 MOST_PACKETS = 20_000
-"""Packets of a condition, both ways, that the stage has; later ones are left out."""
+"""Packets of a condition, both ways, that the stage has: half are the first, others near losses."""
 _CE = 3
 """The mark of congestion in the IP header (RFC 3168)."""
 CALL_FLOW = 1
@@ -296,6 +297,51 @@ class StageTrial:
 
 
 @dataclass(frozen=True)
+class KeptTimes:
+    """Times, in the unit of packets' times, whose packets the stage has; empty if it has all."""
+
+    spans: tuple[tuple[float, float], ...] = ()
+    last: float = 0
+
+    @classmethod
+    def of(cls, data: ColumnTable, acks: ColumnTable) -> Self:
+        """Return the beginning, and a round trip or two around each loss until there are enough."""
+        times = np.sort(np.concatenate([data["time"].values, acks["time"].values]))
+        if len(times) <= MOST_PACKETS:
+            return cls()
+        arrived, sent = _arrived(data), data["time"].values
+        trip = 2 * (arrived - sent).max(initial=0).item()
+        is_trouble = (arrived < 0) | np.isin(data.whole("kind"), list(RETRANSMITTED))
+        spans = [(times[0].item(), times[MOST_PACKETS // 2].item())]
+        left = MOST_PACKETS - MOST_PACKETS // 2
+        for at in np.sort(sent[is_trouble]).tolist():
+            begin, end = max(at - 2 * trip, spans[-1][1]), at + trip
+            left -= int(np.searchsorted(times, end) - np.searchsorted(times, begin))
+            if left < 0:
+                break
+            if end > begin:
+                joined = spans.pop()[0] if begin == spans[-1][1] else begin
+                spans.append((joined, end))
+        return cls(tuple(spans), times[-1].item())
+
+    def rows(self, trips: ColumnTable) -> ColumnTable:
+        """Return the packets of these times."""
+        if not self.spans:
+            return trips
+        begins, ends = np.array(self.spans).T
+        times = trips["time"].values
+        span = np.searchsorted(begins, times, side="right") - 1
+        return trips.rows((span >= 0) & (times <= ends[np.maximum(span, 0)]))
+
+    def stored(self, start: int) -> dict[str, Any]:
+        """Return the times in seconds since `start`, for the stage's script."""
+        if not self.spans:
+            return {}
+        spans = [[(end - start) / 1e9 for end in span] for span in self.spans]
+        return {"kept": spans, "last": (self.last - start) / 1e9}
+
+
+@dataclass(frozen=True)
 class StagedTrial:
     """A trial with its packets from sender to receiver: `sent` and `acks`, in ns since 1970."""
 
@@ -304,21 +350,24 @@ class StagedTrial:
     acks: Columns
     blocks: Columns
     start: int
+    kept: KeptTimes
 
     @classmethod
     def of(cls, trial: StageTrial) -> Self:
         times = trial.near["time"].values
-        start, end = int(times.min()) if len(times) else 0, _end(times)
+        start = int(times.min()) if len(times) else 0
         near, far = _one_flow(trial.near), _one_flow(trial.far)
         data, acks = (
-            _before(arrivals(*(each.rows(each["forward"].values == way) for each in ends)), end)
+            arrivals(*(each.rows(each["forward"].values == way) for each in ends))
             for ends, way in (((near, far), trial.forward), ((far, near), not trial.forward))
         )
+        kept = KeptTimes.of(data, acks)
+        data, acks = kept.rows(data), kept.rows(acks)
         sent = sent_columns(data, far)
         if trial.calls:
             start = min(start, int(trial.calls["sent"].min()))
             sent = _with_calls(sent, trial.calls)
-        return cls(trial, sent, *ack_columns(acks), start)
+        return cls(trial, sent, *ack_columns(acks), start, kept)
 
     def stored(self, columns: PageColumns) -> dict[str, Any]:
         trial = self.trial
@@ -331,6 +380,7 @@ class StagedTrial:
             **common,
             "flows": names[:1] or ["sender"],
             **calls,
+            **self.kept.stored(self.start),
             **_stored(tables, self.start, columns),
         }
 
@@ -354,12 +404,13 @@ def stage_of_trips(
     data, acks = (
         one_flow.rows(one_flow["forward"].values == way) for way in (forward, not forward)
     )
-    end = _end(one_flow["time"].values)
-    sent = sent_columns(_before(data, end), far)
-    tables = (sent, *ack_columns(_before(acks, end)), _sampled((), 0))
+    kept = KeptTimes.of(data, acks)
+    sent = sent_columns(kept.rows(data), far)
+    tables = (sent, *ack_columns(kept.rows(acks)), _sampled((), 0))
     stored = _stored(tables, start, columns)
     shape = StageShape(("sender", "receiver"), words=("a network that the captures do not show",))
-    return _script([{"label": label, "shape": asdict(shape), **stored}], columns)
+    stage = {"label": label, "shape": asdict(shape), **kept.stored(start), **stored}
+    return _script([stage], columns)
 
 
 def _with_calls(sent: Columns, calls: Columns) -> Columns:
@@ -391,14 +442,6 @@ def _sampled(samples: Sequence[SocketSample], segment: int) -> Columns:
     rows = [(round(1e9 * each.time), each.cwnd, each.ssthresh or 0) for each in samples]
     times, windows, thresholds = np.array(rows, np.int64).reshape(-1, 3).T
     return {"time": times, "window": segment * windows, "threshold": segment * thresholds}
-
-
-def _end(times: np.ndarray[Any, Any]) -> int | None:
-    return int(np.sort(times)[MOST_PACKETS]) if len(times) > MOST_PACKETS else None
-
-
-def _before(trips: ColumnTable, end: int | None) -> ColumnTable:
-    return trips if end is None else trips.rows(trips["time"].values < end)
 
 
 _TIMES = ("sent", "arrived", "time")

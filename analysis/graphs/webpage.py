@@ -23,7 +23,8 @@ from analysis.graphs.capture import (
     of_connections,
     resolution,
 )
-from analysis.graphs.layers import Graph, Layer, plain
+from analysis.graphs.inline import MOST_MARKS, inline, legend
+from analysis.graphs.layers import Graph, Layer, plain, says
 from analysis.graphs.stored import StoredGraphs, as_script, latest, stage_of_trips
 from analysis.graphs.timelines import goodput
 from analysis.records.output import SocketSample
@@ -276,8 +277,8 @@ def page(
     queues.
     """
     data = document(captures, samples)
-    stage = data.pop("stage")
-    context = {"title": title, "data": as_script(data), "stage": stage}
+    stage, first = data.pop("stage"), data.pop("first")
+    context = {"title": title, "data": as_script(data), "stage": stage, "first": first}
     context |= {"answers": answers, "notes": [*notes, *data["notes"]]}
     return rendering.render("packets/page.html", context)
 
@@ -313,7 +314,25 @@ def document(captures: Sequence[Capture], samples: Samples | None = None) -> dic
         "resolution": max([_step(segments), *map(resolution, captures)]),
         "notes": _notes(captures, segments, rows),
         "stage": _stage(captures, seen),
+        "first": _first(seen[0], shown[0]["span"][1], segments) if seen else "",
     }
+
+
+_FIRST, _WIDE = ("limits", "time_sequence"), 1100
+"""Graphs that a page is written with, and their pixels."""
+
+
+def _first(view: DirectionView, end: float, segments: int) -> str:
+    """Return the first graphs as sections that a script replaces; none of a huge capture."""
+    if segments >= MOST_SEGMENTS:
+        return ""
+    most = MOST_MARKS if segments <= FINE_SEGMENTS else 50
+    return "".join(
+        f'<section class="first"><h2>{graph.title}</h2>{inline(graph, _WIDE, (0.0, end), most)}'
+        f"{legend(graph)}</section>"
+        for graph in view.graphs
+        if graph.key in _FIRST and graph.layers
+    )
 
 
 def _step(segments: int) -> int:
@@ -364,7 +383,7 @@ def _view(view: DirectionView, graphs: StoredGraphs) -> dict[str, Any]:
     direction, end, places = view.direction, 0.0, list[int]()
     for graph in view.graphs:
         end = max(end, latest([graph]))
-        places += [graphs.put(graph)] if graph.layers else []
+        places += [graphs.put(graph)] if any(map(says, graph.layers)) else []
     a, b = direction.ends
     return {
         "capture": direction.capture,

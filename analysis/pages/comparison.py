@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import inf, log
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -11,6 +12,7 @@ from rich.table import Table
 
 from analysis import rendering
 from analysis.fmt import NOTHING, decimals, fixed, in_a_row, with_unit, written
+from analysis.graphs.inline import first_pictures
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.measures.metrics import Metric, columns
@@ -145,6 +147,16 @@ class ComparedResult:
         return any(pair and _differs(pair) for pair in self.against)
 
     @property
+    def apart(self) -> float:
+        """The largest distance from the first side: a logarithm, or a share of the values."""
+        return max((self._apart(pair) for pair in self.against if pair), default=0.0)
+
+    def _apart(self, pair: Paired) -> float:
+        if pair.scale == "ratio":
+            return abs(log(pair.estimate)) if 0 < pair.estimate < inf else inf
+        return abs(pair.estimate) / max([1e-9, *(abs(max(v)) for v in self.values if v)])
+
+    @property
     def data(self) -> dict[str, Any]:
         """For programs (docs/reference/run-directory.md)."""
         return {
@@ -171,6 +183,10 @@ class ComparedResult:
         }
 
 
+_SEEN, _FEWEST_ROWS = 0.05, 8
+"""Difference from which on a row is not folded, and rows that are not."""
+
+
 @dataclass(frozen=True)
 class SideComparison:
     """All of it: settings that differ, those that do not, and results."""
@@ -187,6 +203,8 @@ class SideComparison:
         conditions = len({result.condition for result in self.results})
         needed = max(FEWEST, fewest_seeds(conditions * (len(self.sides) - 1)))
         most = max((pair.count for pair in known), default=0)
+        if not most:
+            return "Not shown: the sides have no seed of a condition in common."
         if most < needed:
             return (
                 f"Not shown: the sides share {most:,} seeds, and a difference takes {needed}."
@@ -197,6 +215,17 @@ class SideComparison:
             f"Shown to differ: {shown} of {tested} quantities. Each is tested for itself, so about"
             " one in twenty would by chance."
         )
+
+    @property
+    def ordered(self) -> list[ComparedResult]:
+        """The results by the size of their difference, those that are shown to differ first."""
+        return sorted(self.results, key=lambda one: (not one.is_shown, -one.apart))
+
+    @property
+    def leading(self) -> int:
+        """The number of rows that differ by enough to be seen at once."""
+        seen = [one.is_shown or one.apart > _SEEN for one in self.ordered]
+        return max(_FEWEST_ROWS, sum(seen))
 
     @property
     def data(self) -> dict[str, Any]:
@@ -304,6 +333,7 @@ def write_page(comparison: SideComparison, folder: Path, name: str) -> Path:
         "letters": [side.letter for side in comparison.sides],
         "groups": groups,
         "graphs": board_data(groups),
+        "first": first_pictures(groups, groups[0] if groups else None),
         "problems": [
             sentence
             for side in comparison.sides

@@ -23,6 +23,7 @@ from analysis.graphs.distributions import (
     ratio_axis,
     rows_graph,
 )
+from analysis.graphs.inline import first_pictures
 from analysis.graphs.layers import BLUE, GREY, VERMILLION, GraphGroup, Layer
 from analysis.graphs.stored import board_data
 from analysis.records.json_reader import read_main
@@ -270,6 +271,7 @@ def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
         "names": report.names,
         "group": group,
         "graphs": board_data([group] if group else []),
+        "first": first_pictures([group] if group else [], group),
         "cases": [(case, [row(figure) for figure in case.figures]) for case in facts.cases],
     }
     page = rendering.render("kernels.html", context).encode()

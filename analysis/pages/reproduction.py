@@ -11,6 +11,7 @@ from rich.table import Table
 
 from analysis import rendering
 from analysis.fmt import counted, signed, with_unit
+from analysis.graphs.inline import first_pictures
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.pages.published import (
@@ -163,6 +164,7 @@ def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict
         "with_kernel": [one.study.name for one in report.studies if one.has("period_kernel")],
         "drawn": any(drawn),
         "graphs": board_data([group for group in drawn if group]),
+        "first": first_pictures([each for each in drawn if each], next(filter(None, drawn), None)),
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
         "total": report.counts,
         "tolerance": f"{100 * TOLERANCE:g} %",

@@ -143,8 +143,6 @@ def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
     yield "sweep.html", rendering.render("sweep.html", _context(report, drawn)).encode()
 
 
-_WIDE = 1000
-"""Pixels of the first picture."""
 _LEADING = ("metrics", "lines", "runs")
 
 
@@ -166,7 +164,7 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
         "facts": facts,
         "leading": drawn[: 1 + _last_leading(drawn)],
         "groups": drawn[1 + _last_leading(drawn) :],
-        "first": first_pictures(drawn, drawn[0] if drawn else None, _WIDE),
+        "first": first_pictures(drawn, drawn[0] if drawn else None),
         "graphs": board_data(drawn),
         "identity": facts.id or sweep.path.name,
         "settings": setting_words(sweep.parameters),

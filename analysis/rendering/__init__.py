@@ -60,7 +60,12 @@ def _remedy(error: OSError, command: str) -> str:
 
 def render(name: str, context: dict[str, Any]) -> str:
     """Everything from files is untrusted: HTML is escaped by Jinja, Markdown by `_markdown`."""
-    return _environment(is_html=name.endswith(".html")).get_template(name).render(context)
+    text = _environment(is_html=name.endswith(".html")).get_template(name).render(context)
+    return _CODE.sub(lambda match: _INDENT.sub("\n", match[0]), text)
+
+
+_CODE, _INDENT = re.compile(r"<(style|script)>.*?</\1>", re.S), re.compile(r"\n[ \t]+")
+"""Styles and scripts of a page, of which the indentation is left out."""
 
 
 def with_code(text: str) -> Markup:

@@ -109,11 +109,13 @@ def write_site(out: Path, with_pictures: bool) -> None:
     """Build the site. Raises TcplabError for a page or a dead link, CommandError for a picture."""
     files: dict[str, Path] = {}
     if with_pictures:
+        from experiments.documentation import front
         from experiments.documentation.pictures import recorded
 
         lab = ready_lab()
         program = [sys.executable, "-P", "-m", main.__name__]
         files = made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
+        front.write(program, lambda line: click.echo(line, err=True))
         files |= recorded(lab, lambda line: click.echo(line, err=True))
     generated = {
         **reference(tcplab, PROGRAM),

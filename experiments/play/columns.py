@@ -11,7 +11,7 @@ import numpy as np
 from analysis.flows.columns import KINDS
 from analysis.flows.matching import arrivals
 from analysis.flows.reader import read
-from analysis.graphs.stored import MOST_PACKETS, ack_columns, sent_columns
+from analysis.graphs.stored import KeptTimes, ack_columns, sent_columns
 from analysis.table import ColumnTable, RowGroups, TableColumn
 from experiments.playground import FIRST_PORT
 from topologies import untrusted
@@ -173,10 +173,12 @@ def _blocks(back: ColumnTable) -> tuple[Any, ...]:
 
 
 def _stage(outward: ColumnTable, answers: ColumnTable, far: ColumnTable) -> Iterator[Frame]:
-    """Yield the first packets of both ways, as the stage has them."""
-    times = np.sort(np.concatenate([outward["time"].values, answers["time"].values]))
-    end = times[MOST_PACKETS] if len(times) > MOST_PACKETS else np.inf
-    sent, back = (each.rows(each["time"].values < end) for each in (outward, answers))
+    """Yield the packets of both ways that the stage has, and the times of these if not of all."""
+    kept = KeptTimes.of(outward, answers)
+    sent, back = kept.rows(outward), kept.rows(answers)
+    if kept.spans:
+        begins, ends = np.array(kept.spans, np.float64).T
+        yield Frame("kept", {"from": begins, "to": ends})
     acks, blocks = ack_columns(back)
     for kind, columns in (("sent", sent_columns(sent, far)), ("acks", acks), ("blocks", blocks)):
         typed = {name: column.astype(_STAGE[name]) for name, column in columns.items()}

@@ -96,7 +96,7 @@ def test_wheel_drag_keys_and_double_click_move_all_graphs_together(
 ) -> None:
     _open(page, tmp_path, [both_ends(Made(loss=0.05))[0]])
     whole = page.run("tcplabGraphs.range()")
-    x, y = _place(page, "rtt")
+    x, y = _place(page, "time_sequence")
     edge = page.run("document.querySelector('canvas').getBoundingClientRect().left")
     before = page.run(f"board.plots[0].current.time({x - edge})")
     page.mouse("mouseWheel", x, y, deltaY=100)
@@ -167,6 +167,11 @@ def test_connection_and_direction_are_chosen(page: Page, tmp_path: Path) -> None
 def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path: Path) -> None:
     near, far = both_ends(Made(loss=0.1))
     _open(page, tmp_path, [near, far])
+    ladder = "board.plots.find(({ graph }) => graph.key === 'ladder')"
+    left, right = page.run(f"{ladder}.seen")
+    times = near.packet_table["time"].values - near.start
+    assert 0 < ((times >= left) & (times <= right)).sum() <= 41, "it opens at the first loss"
+    page.run(f"(({ladder}.graph.opens = null), tcplabGraphs.drawAll())")
     drawn = page.run("tcplabGraphs.counts()")
     assert drawn["ladder"]["lost"] == len(near.packet_table) - len(far.packet_table) > 10
     assert drawn["queue_time"]["waited"] == len(
@@ -177,6 +182,16 @@ def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path
         "return arrow.end[0] - arrow.x[0] })()"
     )
     assert took == pytest.approx(40e6, abs=1)
+
+
+def test_one_frame_switches_between_graphs_of_the_same_packets(page: Page, tmp_path: Path) -> None:
+    _open(page, tmp_path, both_ends(Made())[:1])
+    shown = "board.plots.filter(({ section }) => !section.hidden).map(({ graph }) => graph.key)"
+    assert "time_sequence" in page.run(shown) and "stevens" not in page.run(shown)
+    page.run("(framed.value = 'stevens', framed.dispatchEvent(new Event('change')), null)")
+    page.settle()
+    assert "stevens" in page.run(shown) and "time_sequence" not in page.run(shown)
+    assert page.run("document.querySelector('#stevens canvas').clientWidth") > 300
 
 
 def test_one_capture_gives_half_arrows(page: Page, tmp_path: Path) -> None:

@@ -8,17 +8,6 @@ const board = new PlotBoard(document.body, {
   columns: new ColumnStore(data.columns),
   narrowest: 20,
 });
-// On paper nothing is folded.
-const folded = () => document.querySelectorAll("details:not([open])");
-window.addEventListener("beforeprint", () => {
-  for (const fold of folded()) Object.assign(fold, { open: true }).dataset.folded = "";
-});
-window.addEventListener("afterprint", () => {
-  for (const fold of document.querySelectorAll("[data-folded]")) {
-    fold.open = false;
-    delete fold.dataset.folded;
-  }
-});
 // A link to what is folded opens it.
 const reveal = () => {
   const target = document.getElementById(window.location.hash.slice(1));

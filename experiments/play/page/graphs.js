@@ -68,7 +68,7 @@ function words(view, name, flow, what) {
   return `${view.prefix}${several ? `${flow + 1} ${name}: ` : ""}${what}`;
 }
 
-// Colour tells flows apart, strokes tell sides and quantities apart: [of the moved side, of the kept].
+// Colour tells flows apart; strokes tell sides and quantities apart: [moved side, kept side].
 const CURVE = [null, [9, 4]];
 const LIMIT = [[2, 3], [9, 3, 2, 3]];
 function drawn(view, look, [moved, kept] = CURVE) {

@@ -22,7 +22,7 @@ const AT_REST = 300; // ms after a run: nothing else is to be drawn then
 const PALE_AFTER = 400; // ms that a graph shows the run before as if it were of now
 // Kinds of messages behind which the rest of a run comes at once: what they add is drawn with it.
 const SOON_MORE = [
-  "accepted", "rates", "queue", "drops", "packets", "event", "sent", "acks", "blocks",
+  "accepted", "rates", "queue", "drops", "packets", "event", "kept", "sent", "acks", "blocks",
 ];
 
 const FULL_FRAME = 1514 * 8; // bits

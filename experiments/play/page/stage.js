@@ -64,7 +64,10 @@ export class LiveStage {
         }
       : EMPTY.samples;
     const [acks, blocks] = ["acks", "blocks"].map((kind) => run.columns(kind) || EMPTY[kind]);
-    return new StageModel({ ...common, data: sent, acks, blocks, samples });
+    const spans = run.columns("kept");
+    const kept = spans && Array.from(spans.from, (from, at) => [from, spans.to[at]]);
+    const last = spans && parsed("time", run.settings.duration);
+    return new StageModel({ ...common, data: sent, acks, blocks, samples, kept, last });
   }
 
   common(settings, label, title) {

@@ -6,6 +6,8 @@ const columns = new ColumnStore(data.columns);
 const NARROWEST = 20;
 const drawn = { after: null };
 const choices = ["capture", "connection", "direction"].map((name) => document.getElementById(name));
+const framed = document.getElementById("framed");
+const FRAMED = ["time_sequence", "stevens", "throughput", "rtt", "in_flight"];
 const pin = new Pin();
 const board = new PlotBoard(document.getElementById("graphs"), {
   name: "zoom",
@@ -72,11 +74,30 @@ async function show() {
     return;
   }
   const graphs = view.graphs.map((place) => withClock(data.graphs[place], view.start));
-  for (const graph of graphs) {
+  for (const first of board.container.querySelectorAll(".first")) first.remove();
+  for (const graph of graphs.filter(({ key }) => !FRAMED.includes(key))) {
     links.append(element("a", { href: `#${graph.key}`, textContent: graph.title }), " ");
   }
-  if (await board.show(graphs, view.span)) drawn.after = performance.now();
+  const shown = board.show(graphs, view.span);
+  offerFramed(graphs.filter(({ key }) => FRAMED.includes(key)));
+  if (await shown) drawn.after = performance.now();
 }
+
+// One frame with several graphs of the same packets, of which one is seen at a time.
+function offerFramed(graphs) {
+  const kept = framed.value;
+  framed.replaceChildren(
+    ...graphs.map(({ key, title }) => element("option", { value: key, textContent: title })),
+  );
+  if (graphs.some(({ key }) => key === kept)) framed.value = kept;
+  showFramed();
+}
+
+function showFramed() {
+  for (const { value } of framed.options)
+    document.getElementById(value).hidden = value !== framed.value;
+}
+framed.addEventListener("change", showFramed);
 
 choices.forEach((box, at) =>
   box.addEventListener("change", () => {

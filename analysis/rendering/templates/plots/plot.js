@@ -162,26 +162,32 @@ class Plot {
     return [event.offsetX / this.size, event.offsetY / this.size];
   }
 
+  {# Of a graph that opens with a part, that part until the shared axis is zoomed. #}
+  get seen() {
+    return (this.span.isWhole && this.graph.opens) || [this.span.left, this.span.right];
+  }
+
   {# What is seen, and where: places of a canvas that is `whole` pixels wide. #}
   frame(whole = this.width) {
     const x = leftMargin(this.graph, whole);
     const width = Math.max(60, whole - x - MARGIN.right);
     const height = this.tall - MARGIN.top - MARGIN.bottom;
     const { x: axisX, y: axisY } = this.graph;
-    const [left, right] = [this.span.left, this.span.right].map((at) => fromScale(axisX, at));
+    const seen = this.seen;
+    const [left, right] = seen.map((at) => fromScale(axisX, at));
     const [low, high] = this.height || this.fitted(left, right);
     const [bottom, top] = [toScale(axisY, low), toScale(axisY, high)];
     const y = MARGIN.top;
-    const across = width / (this.span.right - this.span.left);
+    const across = width / (seen[1] - seen[0]);
     const up = height / (top - bottom);
     {# Far outside values are held near the frame: canvases lose precision with huge coordinates. #}
     const held = (pixels) => Math.max(-1e5, Math.min(1e5, pixels));
-    const X = (value) => x + held((toScale(axisX, value) - this.span.left) * across);
+    const X = (value) => x + held((toScale(axisX, value) - seen[0]) * across);
     const Y = (value) => y + height - held((toScale(axisY, value) - bottom) * up);
     {# Fast: called for every mark. #}
     const column = (value) =>
-      Math.max(x - 2, Math.floor(x + (toScale(axisX, value) - this.span.left) * across));
-    const place = (px) => this.span.left + (px - x) / across;
+      Math.max(x - 2, Math.floor(x + (toScale(axisX, value) - seen[0]) * across));
+    const place = (px) => seen[0] + (px - x) / across;
     const time = (px) => fromScale(axisX, place(px));
     const value = (py) => fromScale(axisY, bottom + (y + height - py) / up);
     const size = { x, y, width, height, left, right, low, high };

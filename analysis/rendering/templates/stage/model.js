@@ -6,6 +6,7 @@
 //   blocks  ack (place), left, right
 //   samples time, window (bytes), threshold (of slow start; 0: none yet), flow
 //   shape   nodes, delay, rate, queue, loss, drawn; flows: names of congestion controls
+//   kept, last: the times whose packets are here, if not all, and when the run ends
 //   callFlow, if there is one: the flow of a call's datagrams
 
 const HEADERS = 66; // bytes of Ethernet, IP and TCP with timestamps before a segment's payload
@@ -32,7 +33,13 @@ class StageModel {
     this.blocksOf = Map.groupBy(this.blocks.ack.keys(), (row) => this.blocks.ack[row]);
     this.received = new Map(); // by flow, made when asked for
     const times = [this.data.sent, this.acks.sent, this.arrived, this.ackArrived];
-    [this.start, this.end] = [extreme(times, Math.min, Infinity) || 0, extreme(times, Math.max, 0) || 1];
+    this.start = extreme(times, Math.min, Infinity) || 0;
+    this.end = this.last || extreme(times, Math.max, 0) || 1;
+  }
+
+  // If the page has the packets of a time: of a long run it keeps those near losses.
+  isKept(time) {
+    return !this.kept || this.kept.some(([from, to]) => from <= time && time <= to);
   }
 
   // When a packet leaves or arrives; only steps ask for it.

@@ -307,7 +307,7 @@ function stageKey(hasCall) {
     ["data", (pen) => drawMark(pen, "circle", 8, 8, 5), "data"],
     ["again", (pen) => drawMark(pen, "circle", 8, 8, 7), "R sent again"],
     ["ack", (pen) => arrowhead(pen, 8, 8, 6), "ACK"],
-    ["sack", (pen) => arrowhead(pen, 8, 8, 6), "with SACK"],
+    ["sack", (pen) => arrowhead(pen, 7, 8, 6, true), "with SACK"],
     ["marked", (pen) => drawMark(pen, "diamond", 8, 8, 6), "CE mark"],
     ["lost", (pen) => drawMark(pen, "cross", 8, 8, 5), "lost"],
   ];

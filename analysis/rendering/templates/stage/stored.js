@@ -12,11 +12,11 @@ async function storedModels({ stages, columns, kinds }) {
       ),
     );
   return Promise.all(
-    stages.map(async ({ label, shape, flows, callFlow, ...places }) => {
+    stages.map(async (run) => {
       const [data, acks, blocks, samples] = await Promise.all(
-        ["data", "acks", "blocks", "samples"].map((name) => table(places[name])),
+        ["data", "acks", "blocks", "samples"].map((name) => table(run[name])),
       );
-      return new StageModel({ label, shape, flows, callFlow, kinds, data, acks, blocks, samples });
+      return new StageModel({ ...run, kinds, data, acks, blocks, samples });
     }),
   );
 }

@@ -69,12 +69,26 @@ class StageStrip {
     this.dots = [];
     this.drawPipes(pen, place, time);
     this.drawEnds(pen, place, time);
+    if (!model.isKept(time)) {
+      this.said = this.sayNothingKept(pen, place, time);
+      return;
+    }
     const flying = model.flying(time);
     const acks = model.flyingAcks(time);
     this.drawData(pen, place, time, flying, selected);
     this.drawAcks(pen, place, time, acks);
     this.said = this.sentence(time, flying, acks);
     this.canvas.setAttribute("aria-label", this.said);
+  }
+
+  sayNothingKept(pen, place, time) {
+    const words = "Packets of this time are not in this page, which keeps those near losses";
+    pen.textAlign = "center";
+    pen.fillStyle = theme().paper;
+    pen.fillRect(place.left, place.data - 32, place.right - place.left, 62);
+    pen.fillStyle = theme().ink;
+    fitted(pen, words, (place.left + place.right) / 2, place.data, place.right - place.left);
+    return `${time.toFixed(4)} s. ${words}.`;
   }
 
   pen(high) {
@@ -98,9 +112,15 @@ class StageStrip {
     const { shape } = model;
     pen.fillStyle = theme().grid;
     const thin = model.isPlaced ? pipeWidth(shape.rate) : 26;
-    pen.fillRect(left, data - 13, queue - left, 26);
-    pen.fillRect(wire, data - thin / 2, right - wire, thin);
-    pen.fillRect(left, ack - 5, right - left, 10);
+    pen.strokeStyle = theme().axis; // their fill alone is too pale to be seen by all
+    for (const pipe of [
+      [left, data - 13, queue - left, 26],
+      [wire, data - thin / 2, right - wire, thin],
+      [left, ack - 5, right - left, 10],
+    ]) {
+      pen.fillRect(...pipe);
+      pen.strokeRect(...pipe);
+    }
     pen.fillStyle = theme().ink;
     pen.textAlign = "center";
     const above = data - 24;
@@ -296,7 +316,7 @@ class StageStrip {
       }
       const hasSack = model.blocksOf.has(at);
       pen.fillStyle = coloured(hasSack ? COLOURS.sack : COLOURS.ack);
-      arrowhead(pen, x, y, place.radius + 1);
+      arrowhead(pen, x, y, place.radius + 1, hasSack);
       if (isLost) {
         pen.strokeStyle = coloured(COLOURS.lost);
         drawMark(pen, "cross", x, y, place.radius + 1);
@@ -401,7 +421,9 @@ function drawCall(pen, x, y, radius, isThin = false) {
   pen.strokeRect(x - wide / 2, y - high / 2, wide, high);
 }
 
-function arrowhead(pen, x, y, size) {
+// One with SACK has a bar, which also grey paper shows.
+function arrowhead(pen, x, y, size, hasBar = false) {
+  if (hasBar) pen.fillRect(x + size, y - size, size / 2, 2 * size);
   pen.beginPath();
   pen.moveTo(x - size, y);
   pen.lineTo(x + size * 0.7, y - size * 0.8);

@@ -1,0 +1,116 @@
+"""README's pictures: SVG of a run and a sweep that README types, as their pages have them.
+
+`tcplab docs` draws them again into a checkout's docs/; a test compares them with what it has.
+"""
+
+import re
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+from analysis.graphs.inline_stage import STAGE_WIDE, StageFrame, first_repair
+from analysis.measures.results import measure_all
+from analysis.records.json_reader import Problems
+from analysis.records.run_directory import read_run
+from analysis.reporting.run_graphs import run_stage
+from testbed.host import CODE
+from testbed.release.archive import called
+
+RUN = "run sack"
+SWEEP = "sweep sack --set loss=0%,2%,5%,10% --set delay=10ms,40ms --seeds 10"
+_FRAMES, _STEP = 50, 4_000_000  # ns between two moments
+_SHOWN = 0.12  # s of each
+_PICTURE = re.compile(r'<svg class="first"(.*?)</svg>', re.S)
+_TITLE = re.compile(r"<h1>(.*?)</h1>.*?<p class=\"headline\">(.*?)</p>", re.S)
+_STYLE = (
+    "svg{background:#fff}text{font:12px system-ui,sans-serif;fill:#1a1a1a}"
+    "path:not([fill]){fill:none}"
+    ".name{font-weight:600}.title{font-size:17px;font-weight:600}.grid{stroke:#d5dbe1}"
+    ".axis,.end,.pipe{stroke:#767676;fill:none}.pipe{fill:#d5dbe1}"
+)
+
+
+def write(program: Sequence[str], report: Callable[[str], None]) -> None:
+    """Draw the pictures into docs/ of this checkout, and report those that changed."""
+    for name, text in drawn(program).items():
+        file = CODE / "docs" / name
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+            report(f"README's picture changed: docs/{name}")
+
+
+def drawn(program: Sequence[str]) -> dict[str, str]:
+    """Return the pictures by their names below docs/, of a run and a sweep in a scratch folder."""
+    with tempfile.TemporaryDirectory(prefix="tcplab-front-") as name:
+        work = Path(name)
+        for command in (RUN, SWEEP):
+            called([*program, *shlex.split(command)], work, PYTHONPATH=str(CODE))
+        run = (work / "runs/sack/latest").resolve()
+        sweep = (work / "runs/sweeps/latest/sweep.html").read_text(encoding="utf-8")
+        report = (run / "report.html").read_text(encoding="utf-8")
+        return {
+            "stage.svg": _stage(run),
+            "report.svg": _page(report, 340, 2),
+            "sweep.svg": _page(sweep, 1000, 1),
+        }
+
+
+def _page(page: str, wide: int, most: int) -> str:
+    """Return the question of a page, its verdict, and its first pictures next to each other."""
+    title = _TITLE.search(page)
+    assert title
+    parts = [f'<text class="title" x="8" y="22">{title[1]}</text>']
+    lines = _wrapped(title[2], (wide * most - 20) // 8)
+    parts += [f'<text x="8" y="{46 + 18 * at}">{line}</text>' for at, line in enumerate(lines)]
+    top, tall = 50 + 18 * len(lines), 0
+    for at, picture in enumerate(_PICTURE.findall(page)[:most]):
+        tall = max(tall, int(re.findall(r'height="(\d+)"', picture)[0]))
+        parts.append(f'<svg x="{wide * at}" y="{top}" width="{wide}"{picture}</svg>')
+    return _whole(wide * most, top + tall, parts)
+
+
+def _wrapped(text: str, most: int) -> list[str]:
+    lines = [""]
+    for word in text.split():
+        lines[-1:] = (
+            [f"{lines[-1]} {word}".strip()]
+            if len(lines[-1]) + len(word) < most
+            else [lines[-1], word]
+        )
+    return lines
+
+
+def _stage(run: Path) -> str:
+    """Return some round trips of the run's stage from its first retransmission on."""
+    problems = Problems()
+    trials = run_stage(measure_all(read_run(run, problems), problems))
+    begin, parts = first_repair(trials), []
+    for at, trial in enumerate(trials):
+        moments = [StageFrame(trial, begin + _STEP * frame) for frame in range(_FRAMES)]
+        parts.append(f'<g transform="translate(0 {176 * at})">')
+        parts.append(f'<text class="name" x="6" y="12">{escape(trial.trial.label)}</text>')
+        parts += [*moments[0].still, *_moving(moments), "</g>"]
+    return _whole(STAGE_WIDE, 176 * len(trials), parts)
+
+
+def _moving(moments: Sequence[StageFrame]) -> Iterator[str]:
+    """Yield each moment as a group that is seen at its time only."""
+    whole = _SHOWN * len(moments)
+    for at, moment in enumerate(moments):
+        times = f"0;{at / len(moments):.3f};{(at + 1) / len(moments):.3f}"
+        values = "hidden;visible;hidden"
+        yield (
+            f'<g visibility="{"hidden" if at else "visible"}">'
+            f'<animate attributeName="visibility" values="{values}" keyTimes="{times}"'
+            f' dur="{whole:g}s" calcMode="discrete" repeatCount="indefinite"/>'
+            f"{''.join(moment.moving)}</g>"
+        )
+
+
+def _whole(wide: int, tall: int, parts: Sequence[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" width="{wide}">'
+        f"<style>{_STYLE}</style>{''.join(parts)}</svg>\n"
+    )
