@@ -21,7 +21,7 @@ from typing import Any
 from experiments.flows.link_proof import CHANGES
 from experiments.flows.traffic import result_line
 from experiments.spec import ExperimentSpec, Flow
-from testbed.guest.host_root import Stranger
+from testbed.guest.host_root import AT_ITS_LIMIT, Stranger
 from testbed.guest.job_entry import BEGUN, JobContext
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
@@ -164,7 +164,8 @@ def transfer(
                     processes.append(_start_client(flow, spec, live, folder, job))
                     clients[flow.name] = processes[-1]
                 elif flow.program:
-                    _end_program(flow, clients[flow.name], begin, folder)
+                    if _end_program(flow, clients[flow.name], begin, folder):
+                        cut += _at_limit(flow, "sender", clients[flow.name])
                 else:
                     server = servers[bulk.index(flow)][1]
                     _bound(flow, clients[flow.name], server, begin + instant, live, folder)
@@ -176,8 +177,17 @@ def transfer(
                 f"Data was still on its way {patience:g} s after the senders had written all, and"
                 " was cut off."
             )
+        for flow, server in servers:
+            cut += _at_limit(flow, "receiver", server)
+            cut += [] if flow.is_bounded else _at_limit(flow, "sender", clients[flow.name])
         cut += _wrong_bytes(spec, folder, job)
     return cut + [sentence for flow in spec.flows if (sentence := without_result(flow, folder))]
+
+
+def _at_limit(flow: Flow, role: str, process: Popen[bytes]) -> list[str]:
+    """Return a sentence about a program that the kernel ended (strangers.patch)."""
+    ended = flow.program and process.poll() == -signal.SIGKILL
+    return [f"{flow.name}: the {role} {AT_ITS_LIMIT}."] if ended else []
 
 
 def _starts_and_ends(flows: list[Flow]) -> list[tuple[float, Flow]]:
@@ -187,15 +197,19 @@ def _starts_and_ends(flows: list[Flow]) -> list[tuple[float, Flow]]:
     return sorted([*starts, *ends], key=lambda each: each[0])
 
 
-def _end_program(flow: Flow, client: Popen[bytes], begin: float, folder: Path) -> None:
-    """End a program; write iperf's last line for one that sent its amount and ended by itself."""
+def _end_program(flow: Flow, client: Popen[bytes], begin: float, folder: Path) -> bool:
+    """End a program and return whether it had ended by itself.
+
+    Then iperf's last line is written for one that sent its amount.
+    """
     in_time = _end(client, begin + flow.end.seconds)
     if not flow.amount:
-        return
+        return in_time
     seconds = time.monotonic() - begin - flow.start.seconds
     line = result_line(seconds, flow.amount.base) if in_time else _cut(flow)
     output = folder / f"{flow.name}.client.txt"
     output.write_text(f"{_without_results(output)}\n{line}")
+    return in_time
 
 
 def _cut(flow: Flow) -> str:

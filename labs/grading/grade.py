@@ -138,8 +138,8 @@ def check_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
     grading.references.ask(
         [point for runs in by_run for run_points in runs.values() for point in run_points]
         + grading.hidden.points()
-        + [point for own in programs.values() if own for point in own.points()]
     )
+    grading.references.ask_for_programs([own.points() for own in programs.values() if own])
     cases = _each(Stage.REPEAT, cases, _with_tested, programs)
     cases = _try_scripts(_compare(cases, points, grading), grading)
     return _each(Stage.REPEAT, cases, repeat_typed, grading.lab)

@@ -125,7 +125,10 @@ def _hidden_runs(
         ready = ready_lab(spec.kernel for spec in specs)
         way = runner_for(ready, specs, workers)
         hidden = HiddenRuns(lab, course, References(way, memory, watch), own)
-        hidden.references.ask(hidden.points())
+        if own:
+            hidden.references.ask_for_programs([hidden.points()])
+        else:
+            hidden.references.ask(hidden.points())
         yield hidden
 
 

@@ -38,6 +38,7 @@ from labs.definition.written import in_digits
 from labs.measuring.contained import Allowance, contained_as
 from labs.measuring.measures import MeasuredRun, UnknownName, measured
 from testbed.engine import Task
+from testbed.guest.host_root import AT_ITS_LIMIT
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Progress
 from testbed.lab.ready import Lab
@@ -66,7 +67,7 @@ class CarriedRecord(Struct):
 
 def carry(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
     """Run a point and measure it; its files go."""
-    empty: Record = {"status": "failed", "problem": "", "log": "", "rows": [], "warnings": []}
+    empty = _failed("")
     with scratch() as folder:
         try:
             words = (str(folder), data, seed, wall_seconds, lab)
@@ -77,7 +78,17 @@ def carry(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progres
             carried: Record = to_builtins(record)
             return empty | carried
         except TcplabError as error:
-            return empty | {"problem": str(error)}
+            return _failed(str(error))
+
+
+def _limit_of(record: Record) -> str:
+    """Return the sentence about a program that its limit ended; empty if none did."""
+    said = [str(warning) for warning in record["warnings"]]
+    return next((text for text in said if AT_ITS_LIMIT in text), "")
+
+
+def _failed(problem: str) -> Record:
+    return {"status": "failed", "problem": problem, "log": "", "rows": [], "warnings": []}
 
 
 def carry_kept(
@@ -138,6 +149,16 @@ class References:
         missing = [point for key, point in wanted.items() if key not in self.records]
         for point, record in self.way.run(missing, self.memory, self.watch, carry):
             self.records[point.key] = record
+
+    def ask_for_programs(self, programs: Iterable[Sequence[Point]]) -> None:
+        """Run each hand-in's programs on its networks; after one that ended at a limit on none."""
+        tried = [points for points in programs if points]
+        self.ask(points[0] for points in tried)
+        for first, *others in tried:
+            if limit := _limit_of(self.records[first.key]):
+                text = f"It was not run again, since the first time {limit}"
+                self.records |= {point.key: _failed(text) for point in others}
+        self.ask(each for points in tried for each in points if each.key not in self.records)
 
     def keep(self, points: Iterable[Point], folder: Path) -> dict[str, str]:
         """Run these again and keep their files below `folder`, for a comparison of packets.
@@ -223,6 +244,8 @@ class HiddenRuns:
         record = self.references.records[self._point(network).key]
         if record["status"] == "failed":
             return TestedProgram((), str(record["problem"])[:_LONGEST])
+        if limit := _limit_of(record):
+            return TestedProgram((), limit[:_LONGEST])
         run = MeasuredRun((record["values"],))
         return tested_program(self.lab, question, run, network.variables)
 

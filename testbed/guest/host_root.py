@@ -199,6 +199,7 @@ _MEMORY, _SPARE = 256 << 20, 16 << 20
 """Bytes of a program's address space and files, on top of those of what it sends."""
 PROCESSOR_SECONDS = 30
 """Of this computer, after which a program ends: a hundred times what one of the labs takes."""
+AT_ITS_LIMIT = f"was ended at its limit of {PROCESSOR_SECONDS} s of the processor"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import json
 import sys
 from collections import defaultdict
 from pathlib import Path
+from textwrap import wrap
 
 import pytest
 
@@ -47,7 +48,7 @@ def tables(out: Path) -> list[str]:
         if refused < made:
             lines.append(f"{number}: {made - refused} of {made}")
     lines.append("# calls that may be made with some values, and are not generated:")
-    lines.append(" ".join(map(str, actor["skipped"])))
+    lines += wrap(" ".join(map(str, actor["skipped"])), 90)
     lines.append("# what another host observes of a deed")
     seen: dict[str, set[str]] = defaultdict(set)
     for line in (out / "own/flow1.server.txt").read_text().splitlines():
