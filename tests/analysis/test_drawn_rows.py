@@ -18,8 +18,10 @@ LATER = 40.0
 """Seconds until the sender goes on after its pause."""
 
 
-def transfer(capture: MadeCapture, segments: int = 3000, **settings: int) -> MadeCapture:
-    """Segments of various sizes, each acknowledged, some again; a pause in the middle."""
+def transfer(
+    capture: MadeCapture, segments: int = 3000, again: int = 100, **settings: int
+) -> MadeCapture:
+    """Segments of various sizes, one in `again` of them twice; a pause in the middle."""
     chance = np.random.default_rng(1)
     flow = capture.flow(**settings).open()
     for number in range(segments):
@@ -27,7 +29,7 @@ def transfer(capture: MadeCapture, segments: int = 3000, **settings: int) -> Mad
         begin = flow.a.next
         size = int(chance.integers(500, 1400))
         flow.a.send(at, size)
-        if number % 100 == 99:
+        if number % again == again - 1:
             flow.a.send(at + 0.004, size, begin)
         flow.b.ack(at + float(chance.uniform(0.005, 0.009)))
     return capture
@@ -130,3 +132,22 @@ def test_a_small_capture_keeps_all(tmp_path: Path) -> None:
     assert reading.thinned is None
     assert reading.packet_table is not None
     assert len(reading.packet_table) == 204
+
+
+def test_too_many_retransmissions_share_rows_which_the_page_states(tmp_path: Path) -> None:
+    reading = limited(transfer(MadeCapture(), 1500, again=1).write(tmp_path))
+    assert reading.packet_table is not None and reading.thinned is not None
+    assert len(reading.packet_table) <= ROWS
+    events = reading.thinned.every_event
+    assert events > 1
+    (note,) = webpage.document([Capture.of("again", reading)])["notes"]
+    assert f"up to {events} neighbours of the retransmissions have one" in note
+
+
+def test_connections_that_cannot_be_thinned_keep_a_row_each(tmp_path: Path) -> None:
+    capture = MadeCapture()
+    for number in range(ROWS + 50):
+        capture.flow(ports=(4000 + number, 80)).a.syn(0.001 * number)
+    reading = limited(capture.write(tmp_path), connections=2 * ROWS)
+    assert reading.packet_table is not None
+    assert len(reading.packet_table) == ROWS + 50
