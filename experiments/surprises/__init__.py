@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from textwrap import fill
 
-from experiments.programs.program import channel
+from experiments.programs.links import channel
 from experiments.programs.start import NetworkOptions, started
 from testbed.host.scratch import scratch
 from topologies.errors import TcplabError, UsageError

@@ -19,6 +19,8 @@ WIDTH = 100
 WIDE = {
     "*.csv": "a row is a line",
     "docs/gallery/pictures.toml": "a command is one line",
+    "experiments/surprises/table.toml": "a text is one line",
+    "findings/*.sh": "a command is one line",
     "docs/*.svg": "drawn by tcplab docs",
     "*.lock": "written by cargo, uv and tcplab lock",
     "*/templates/*": "white space of a template is white space of a page",
