@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from experiments.programs.links import channel
 from experiments.programs.start import NetworkOptions, started
 from testbed.host.scratch import scratch
 from topologies.errors import TcplabError, UsageError
+from topologies.notation import toml_file
 from topologies.shapes import two_hosts
 
 PRELUDE = """\
@@ -119,7 +119,7 @@ class Surprise:
 @cache
 def surprises() -> dict[str, Surprise]:
     """Return the table by name."""
-    rows = tomllib.loads(_PLACE.read_text())["surprise"]
+    rows = toml_file(_PLACE)["surprise"]
     return {row["name"]: Surprise(**row) for row in rows}
 
 

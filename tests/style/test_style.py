@@ -19,7 +19,6 @@ WIDTH = 100
 WIDE = {
     "*.csv": "a row is a line",
     "docs/gallery/pictures.toml": "a command is one line",
-    "experiments/surprises/table.toml": "a text is one line",
     "findings/*.sh": "a command is one line",
     "docs/*.svg": "drawn by tcplab docs",
     "*.lock": "written by cargo, uv and tcplab lock",
@@ -38,7 +37,6 @@ WIDE = {
     "tests/labs/worksheets/*": "as Moodle writes them",
     "tests/native/*.sh": "commands of one line",
     "experiments/surprises/table.toml": "a sentence is one line",
-    "findings/timeouts/timeouts.csv": "an error is one line",
 }
 """Files that may have longer lines, and why."""
 
