@@ -162,7 +162,8 @@ def shared(flows: Sequence[FlowReadings]) -> Mapping[str, float]:
     if len(sent) < len(flows):
         return values
     ends = [flow.start + flow.client["interval"] for flow in flows]
-    return values | {"sent": sum(sent) / (max(ends) - min(flow.start for flow in flows))}
+    seconds = max(ends) - min(flow.start for flow in flows)
+    return values | ({"sent": sum(sent) / seconds} if seconds else {})
 
 
 class ConditionFacts(Protocol):

@@ -62,7 +62,8 @@ def responses(results: RunResults) -> GraphGroup | None:
         }
         for title, chosen in lines_of(sorted(taken)).items()
     }
-    return _group(term_metric("exchange"), "exchanges", panels)
+    group = _group(term_metric("exchange"), "exchanges", panels)
+    return group and replace(group, title="Distribution of response times")
 
 
 def _taken(results: RunResults, condition: RunCondition, chosen: set[str]) -> Iterator[Floats]:
@@ -103,7 +104,7 @@ def _of_runs(trials: Sequence[TrialReadings], expression: Expression) -> Panels:
 
 def _group(metric: Metric, each: str, panels: Panels) -> GraphGroup | None:
     known = {title: lines for title, lines in panels.items() if lines}
-    axis = axis_for(called(metric), metric.unit)
+    axis = axis_for(metric.title, metric.unit)
     drawn = tuple(
         Graph(f"{each}_{at}", name if len(known) > 1 else "", "", axis, SHARE, (*layers, half()))
         for at, (name, lines) in enumerate(known.items())

@@ -33,8 +33,9 @@ LAYERS = Path("/run/layers")
 OF_IMAGE = Path("/run/lab")
 """Where hosts find programs of the lab's image that this computer may lack."""
 IMAGE_PROGRAMS = {
-    **dict.fromkeys(("iperf", "ping", "socat", "ss", "tcpdump"), "bin"),
-    **dict.fromkeys(("bridge", "ethtool", "ifconfig", "ip", "route", "sysctl", "tc"), "sbin"),
+    # Debian's /usr/sbin/ip is a link to /bin/ip, which this computer may lack.
+    **dict.fromkeys(("ip", "iperf", "ping", "socat", "ss", "tcpdump"), "bin"),
+    **dict.fromkeys(("bridge", "ethtool", "ifconfig", "route", "sysctl", "tc"), "sbin"),
     **dict.fromkeys(("netstat", "nstat"), "bin"),
 }
 _LIBRARIES = f"{OF_IMAGE}/usr/lib/x86_64-linux-gnu"

@@ -214,7 +214,7 @@ def test_a_wide_table_goes_on_in_blocks_that_say_what_each_row_is(
     [
         ("exchange_p95_ms[flow1]", "Time of an exchange or datagram (ms)", "exchanges"),
         ("exchange", "Time of an exchange or datagram (ms)", "exchanges"),
-        ("goodput_kbit_s", "goodput at the receiver (Mbit/s)", "flows"),
+        ("goodput_kbit_s", "Goodput at the receiver (Mbit/s)", "flows"),
         ("rtt_p95_ms", "Smoothed round trip (ms)", "samples"),
         ("p95 rtt", "95th percentile of the smoothed round trip (ms)", "repetitions"),
         ("path.lost", "Packets lost at random towards the receiver (packets)", "repetitions"),

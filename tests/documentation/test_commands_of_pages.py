@@ -24,6 +24,8 @@ def files_of_readers(monkeypatch: pytest.MonkeyPatch) -> None:
         return self.coerce_path_result(value) if isinstance(value, str) else value
 
     monkeypatch.setattr(click.Path, "convert", taken)
+    monkeypatch.setenv("TCPLAB_LABS", "")  # `--labs` sets it: it is put back afterwards
+    monkeypatch.delenv("TCPLAB_LABS")
     monkeypatch.setattr("experiments.study.catalogue.add_studies", lambda folders: None)
 
 

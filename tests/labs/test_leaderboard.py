@@ -108,7 +108,12 @@ def test_a_lab_without_a_rule_has_no_leaderboard(
     assert sack.leaderboard is None
 
 
-VALUES = {"flow1.goodput_kbit_s": 3000.0, "cubic.goodput_kbit_s": 1000.0, "server.transfer": 293.0}
+VALUES = {
+    "flow1.goodput_kbit_s": 3000.0,
+    "flow1.client_seconds": 0.8,
+    "cubic.goodput_kbit_s": 1000.0,
+    "server.transfer": 293.0,
+}
 
 
 def test_a_network_scores_the_weighted_sum_if_the_needed_test_is_passed(lab: LabSpec) -> None:
@@ -116,10 +121,10 @@ def test_a_network_scores_the_weighted_sum_if_the_needed_test_is_passed(lab: Lab
     terms = (ScoreTerm(rate, 2.0, "bw / 1000"), ScoreTerm(size, -0.001))
     ranked = replace(lab, leaderboard=Leaderboard("transport", "whole", terms, "Text"))
     question = lab.question("transport")
-    network = {"bw": 4e6, "delay": 0.02, "loss": 0.0, "amount": 300_000.0}
+    network = {"bw": 4e6, "delay": 0.02, "loss": 0.0, "amount": 300_000.0, "duration": 60.0}
     run = MeasuredRun(({"own": VALUES},))
     tested = references.tested_program(ranked, question, run, network)
-    assert tested.passed == ("whole", "window", "fast")
+    assert tested.passed == ("whole", "ends", "window", "fast")
     assert tested.score == pytest.approx(2 * 3000 / 4000 - 0.293)
     lost = MeasuredRun(({"own": VALUES | {"server.transfer": 200.0}},))
     assert references.tested_program(ranked, question, lost, network).score == 0.0
@@ -151,4 +156,4 @@ def test_a_rule_that_divides_by_zero_is_told(lab: LabSpec) -> None:
     run, network = MeasuredRun(({"own": VALUES},)), {"bw": 4e6, "delay": 0.02, "loss": 0.0}
     ranked, question = replace(lab, leaderboard=board), lab.question("transport")
     with pytest.raises(UsageError, match="'loss' is 0"):
-        references.tested_program(ranked, question, run, network | {"amount": 300_000.0})
+        references.tested_program(ranked, question, run, network | {"amount": 3e5, "duration": 60.0})

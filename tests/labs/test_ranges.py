@@ -85,6 +85,8 @@ def test_the_key_agrees_with_the_claim_whenever_the_runs_show_it(
 def test_a_factor_is_the_larger_over_the_smaller_and_the_other_is_a_known_mix_up(name: str) -> None:
     lab_key = key(name, runs_of(LABS[name].shown))
     for question in catalogue.find(name).questions:
+        if question.kind == "forecast":
+            continue  # its mistakes are rules, as the definition demands
         with_value = {*lab_key.mistakes.get(question.id, {})}
         with_value |= {*lab_key.wrong_frames.get(question.id, {})}
         named = {mistake.id for mistake in question.mistakes}
