@@ -121,7 +121,7 @@ def test_a_network_scores_the_weighted_sum_if_the_needed_test_is_passed(lab: Lab
     terms = (ScoreTerm(rate, 2.0, "bw / 1000"), ScoreTerm(size, -0.001))
     ranked = replace(lab, leaderboard=Leaderboard("transport", "whole", terms, "Text"))
     question = lab.question("transport")
-    network = {"bw": 4e6, "delay": 0.02, "loss": 0.0, "amount": 300_000.0, "duration": 60.0}
+    network = {"bw": 4e6, "delay": 0.02, "loss": 0.0, "amount": 3e5, "duration": 60.0}
     run = MeasuredRun(({"own": VALUES},))
     tested = references.tested_program(ranked, question, run, network)
     assert tested.passed == ("whole", "ends", "window", "fast")
@@ -156,4 +156,6 @@ def test_a_rule_that_divides_by_zero_is_told(lab: LabSpec) -> None:
     run, network = MeasuredRun(({"own": VALUES},)), {"bw": 4e6, "delay": 0.02, "loss": 0.0}
     ranked, question = replace(lab, leaderboard=board), lab.question("transport")
     with pytest.raises(UsageError, match="'loss' is 0"):
-        references.tested_program(ranked, question, run, network | {"amount": 3e5, "duration": 60.0})
+        references.tested_program(
+            ranked, question, run, network | {"amount": 3e5, "duration": 60.0}
+        )
