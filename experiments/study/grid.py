@@ -224,7 +224,7 @@ def value_of(name: str, kind: type, value: Quantity | str) -> Quantity | str:
     """Parse a value of that kind. Raises UsageError."""
     if isinstance(value, Quantity):
         return value
-    if issubclass(kind, Quantity):
+    if isinstance(kind, type) and issubclass(kind, Quantity):  # a Literal is no class
         return kind.parse(value)
     if not value.strip():
         raise UsageError(f"{name} has an empty value.", f"Write --set {name}=VALUE,VALUE.")

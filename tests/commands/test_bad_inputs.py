@@ -79,6 +79,7 @@ run sack --set net.ipv4.tcp_reodering=5 | no sysctl | Do you mean net.ipv4.tcp_r
 run --studies mine stray | names h9, which is no host | Hosts are h1, h2
 run sack --set link.discipline=fq_codl | discipline 'fq_codl' | Do you mean fq_codel?
 run sack --set link.foo=1 | The link has no field 'foo' | Its fields are back_trace, bandwidth
+run sack --set link.order=foo | 'foo' is not one of free, kept | Correct it
 run sack --set link.target=5ms | fifo has no parameter 'target' | --set link.discipline=fq_codel
 run sack --set link.discipline=codel --set link.limt=5 | no field 'limt' | Its fields are
 run sack --set link.discipline=codel --set link.target=0s | A target of 0s | Choose 1us to 1s
