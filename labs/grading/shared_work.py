@@ -65,7 +65,7 @@ def _words(sentence: str) -> frozenset[str]:
 
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _LEAST_FITS = 4
-_LEAST_TEXT = 40  # characters; two shorter texts may be alike by chance
+_LEAST_TEXT = 120  # characters; two short texts may be alike by chance
 
 
 def shared_work(cases: Sequence[Case], lab: LabSpec) -> Iterator[tuple[Case, Flag]]:
