@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -319,7 +320,7 @@ def document(captures: Sequence[Capture], samples: Samples | None = None) -> dic
 
 
 _FIRST, _WIDE = ("limits", "time_sequence"), 1100
-"""Graphs that a page is written with, and their pixels."""
+"""Graphs that a page is written with, the first that are drawn, and their pixels."""
 
 
 def _first(view: DirectionView, end: float, segments: int) -> str:
@@ -330,7 +331,7 @@ def _first(view: DirectionView, end: float, segments: int) -> str:
     return "".join(
         f'<section class="first"><h2>{graph.title}</h2>{inline(graph, _WIDE, (0.0, end), most)}'
         f"{legend(graph)}</section>"
-        for graph in view.graphs
+        for graph in islice(view.graphs, len(_FIRST))
         if graph.key in _FIRST and graph.layers
     )
 
