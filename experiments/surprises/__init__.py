@@ -76,14 +76,13 @@ def poll(near, events):
 _PLACE = Path(__file__).with_name("table.toml")
 _HEAD = """# Surprises
 
-{count} behaviours of Linux that good engineers guess wrong. `./tcplab surprise` lists them, and
-`./tcplab surprise NAME` plays one: it asks for a guess, runs a script in the lab kernel, and prints
-output, reason and source. All were seen in Linux 7.2; *since* is the first version, if known. A
-test runs each script. Edit the table, `experiments/surprises/table.toml`, and run
-`python -m experiments.surprises` to write this page.
+{count} behaviours of Linux that good engineers guess wrong. `./tcplab surprise NAME` asks for a
+guess, runs a script in the lab kernel, and prints output, expectation, reason and source. All were
+seen in Linux 7.2. `python -m experiments.surprises` writes this page from
+`experiments/surprises/table.toml`.
 
-Surprises of libraries, tools and formats without tcplab are in `findings/`: a script for each,
-which installs pinned packages, and fails if the behaviour changed."""
+Surprises of libraries, tools and formats without tcplab are scripts in `findings/`, which install
+pinned packages."""
 _LIMIT = "5h"  # of virtual time
 
 
@@ -150,13 +149,11 @@ def shown(surprise: Surprise) -> str:
 
 def page() -> str:
     """Return the page with all surprises, in Markdown."""
-    parts = [_HEAD.format(count=len(surprises()))]
+    rows = [_HEAD.format(count=len(surprises()))]
     for each in surprises().values():
-        origin = f"*Source:* {each.source}." + (f" *Since:* {each.since}." if each.since else "")
-        text = f"**{each.question}** *Expected:* {each.expect} *Seen:* {each.happens} {origin}"
-        parts.append(f"    ./tcplab surprise {each.name}\n\n{_filled(text)}")
-    return "\n\n".join(parts) + "\n"
-
-
-def _filled(text: str) -> str:
-    return fill(text, 100, break_on_hyphens=False, break_long_words=False)
+        origin = each.source + (f"; since Linux {each.since}" if each.since else "")
+        row = f"* `{each.name}`: **{each.question}** {each.happens} ({origin})"
+        rows.append(
+            fill(row, 100, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+        )
+    return rows[0] + "\n\n" + "\n".join(rows[1:]) + "\n"

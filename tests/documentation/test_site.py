@@ -26,8 +26,8 @@ from topologies.errors import TcplabError
 
 MOST_WORDS = 1600
 """About what a person reads at once: six minutes."""
-LOOKED_UP = {"CHANGELOG.md", "docs/concepts/surprises.md"}
-"""Pages that list entries to look up."""
+LOOKED_UP = {"CHANGELOG.md"}
+"""Pages in which entries are looked up."""
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
