@@ -4,7 +4,7 @@ BBR version 1 meets CUBIC or Reno flows in a FIFO queue of several bandwidth-del
 README.md has the law, its source, and what was found.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from experiments.spec import (
     CONGESTION_CONTROLS,
@@ -12,13 +12,17 @@ from experiments.spec import (
     Condition,
     ExperimentSpec,
     Flow,
-    Headline,
-    Subject,
-    claim_of,
     parameter,
     word,
 )
-from experiments.study.parameters import DrawnPhases, require_choice, require_count
+from experiments.study.parameters import (
+    DrawnPhases,
+    law_claim,
+    pair_flows,
+    require_choice,
+    require_count,
+    spec_of,
+)
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate
@@ -62,33 +66,18 @@ class BbrShareParameters(DrawnPhases):
 def experiment(parameters: BbrShareParameters) -> ExperimentSpec:
     """Send all flows together, each between hosts of its own."""
     channel = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
-    rivals = range(2, parameters.rivals.base + 2)
-    flows = (
-        _flow(parameters, 1, "bbr", "bbr"),
-        *(_flow(parameters, pair, f"rival{pair - 1}", parameters.algorithm) for pair in rivals),
+    bbr = Flow("bbr", "h1", "r1", parameters.duration, congestion_control="bbr")
+    pairs = pair_flows(parameters.rivals.base, parameters.duration, "rival", first=2)
+    rivals = (
+        replace(flow, name=f"rival{number}", congestion_control=parameters.algorithm)
+        for number, flow in enumerate(pairs, 1)
     )
-    spec = ExperimentSpec(
-        name="bbr_share",
-        claim=claim_of(__doc__),
-        topology=dumbbell(len(flows), channel),
-        flows=flows,
-        conditions=(Condition("together", f"BBR next to {parameters.algorithm}"),),
-        headline=Headline(
-            question="Does one BBR flow have the share that its limit of data in flight gives?",
-            metric=METRIC,
-            what="the share of the BBR flow",
-            subject=Subject("together"),
-            direction="within",
-            low=0.75,
-            high=1.25,
-            expected=parameters.share,
-            expectation="what the limit of data in flight gives",
-            repetitions=8,
-        ),
+    spec = spec_of(
+        __name__,
+        __doc__,
+        dumbbell(1 + len(pairs), channel),
+        (bbr, *rivals),
+        (Condition("together", f"BBR next to {parameters.algorithm}"),),
+        law_claim(__file__, METRIC, "together", parameters.share),
     )
     return parameters.with_phases(spec)
-
-
-def _flow(parameters: BbrShareParameters, pair: int, name: str, algorithm: str) -> Flow:
-    ends = f"h{pair}", f"r{pair}"
-    return Flow(name, *ends, parameters.duration, congestion_control=algorithm)

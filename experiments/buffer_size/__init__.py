@@ -6,17 +6,8 @@ README.md has the law of Appenzeller, Keslassy and McKeown, and what was found.
 from dataclasses import dataclass
 from math import sqrt
 
-from experiments.spec import (
-    FULL_FRAME,
-    ExperimentSpec,
-    Flow,
-    Headline,
-    Subject,
-    claim_of,
-    congestion_control,
-    parameter,
-)
-from experiments.study.parameters import DrawnPhases, require_count
+from experiments.spec import FULL_FRAME, ExperimentSpec, congestion_control, parameter
+from experiments.study.parameters import DrawnPhases, law_claim, pair_flows, require_count, spec_of
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate, Share
@@ -61,25 +52,14 @@ class BufferSizeParameters(DrawnPhases):
 def experiment(parameters: BufferSizeParameters) -> ExperimentSpec:
     """Send with Reno for the same time, each flow between hosts of its own."""
     channel = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
-    spec = ExperimentSpec(
-        name="buffer_size",
-        claim=claim_of(__doc__),
-        topology=dumbbell(parameters.flows.base, channel, parameters.further),
-        flows=tuple(
-            Flow(f"flow{n}", f"h{n}", f"r{n}", parameters.duration)
-            for n in range(1, parameters.flows.base + 1)
-        ),
-        conditions=(congestion_control("reno"),),
-        headline=Headline(
-            question="Does the queue of the law keep the link busy?",
-            metric=METRIC,
-            what="the goodput of all flows",
-            subject=Subject("reno"),
-            direction="within",
-            low=BUSY,
-            expected=parameters.bw.base / 1e3 * _SEGMENT / FULL_FRAME,
-            expectation="the link's rate of payload",
-            repetitions=6,
-        ),
+    payload = parameters.bw.base / 1e3 * _SEGMENT / FULL_FRAME
+    number = parameters.flows.base
+    spec = spec_of(
+        __name__,
+        __doc__,
+        dumbbell(number, channel, parameters.further),
+        pair_flows(number, parameters.duration),
+        (congestion_control("reno"),),
+        law_claim(__file__, METRIC, "reno", payload),
     )
     return parameters.with_phases(spec)

@@ -6,15 +6,8 @@ and what was found.
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    ExperimentSpec,
-    Flow,
-    LinkParameters,
-    claim_of,
-    congestion_control,
-    parameter,
-)
-from experiments.study.parameters import DrawnPhases
+from experiments.spec import ExperimentSpec, LinkParameters, congestion_control, parameter
+from experiments.study.parameters import DrawnPhases, pair_flows, spec_of
 from topologies.shapes import dumbbell
 from topologies.units import Count, Duration, Packets, Rate, Share
 
@@ -34,15 +27,8 @@ def experiment(parameters: FairSharesParameters) -> ExperimentSpec:
 
     The starts are drawn within a second, 25 round trips: no flow is first in every seed.
     """
-    numbers = range(1, parameters.streams.base + 1)
-    spec = ExperimentSpec(
-        name="fair_shares",
-        claim=claim_of(__doc__),
-        topology=dumbbell(parameters.streams.base, parameters.channel()),
-        flows=tuple(
-            Flow(f"flow{number}", f"h{number}", f"r{number}", parameters.duration)
-            for number in numbers
-        ),
-        conditions=(congestion_control("reno"),),
-    )
+    number = parameters.streams.base
+    flows = pair_flows(number, parameters.duration)
+    topology, conditions = dumbbell(number, parameters.channel()), (congestion_control("reno"),)
+    spec = spec_of(__name__, __doc__, topology, flows, conditions)
     return parameters.with_phases(spec)

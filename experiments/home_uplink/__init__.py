@@ -6,8 +6,8 @@ claim: README.md has the settings.
 
 from dataclasses import dataclass
 
-from experiments.spec import Condition, ExperimentSpec, Flow, claim_of, parameter, word
-from experiments.study.parameters import require_count
+from experiments.spec import Condition, ExperimentSpec, Flow, parameter, word
+from experiments.study.parameters import require_count, spec_of
 from topologies.disciplines import discipline, disciplines
 from topologies.spec import Channel, Link, Node, TopologySpec
 from topologies.units import Count, Duration, Packets, Rate, Share
@@ -48,12 +48,12 @@ def experiment(parameters: HomeUplinkParameters) -> ExperimentSpec:
         Flow("call", "h1", "h2", length, port=6002, traffic="call"),
         Flow("web", "h1", "h2", length, port=6003, traffic=_FETCHES),
     )
-    return ExperimentSpec(
-        name="home_uplink",
-        claim=claim_of(__doc__),
-        topology=_home(parameters),
-        flows=(*uploads, *applications),
-        conditions=(Condition("home", "At home"),),
+    return spec_of(
+        __name__,
+        __doc__,
+        _home(parameters),
+        (*uploads, *applications),
+        (Condition("home", "At home"),),
         captures=("h1-eth0", "h2-eth0"),
     )
 

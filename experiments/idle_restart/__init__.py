@@ -5,16 +5,8 @@ README.md has the law of RFC 5681, and what was found.
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Headline,
-    LinkParameters,
-    Subject,
-    claim_of,
-    parameter,
-)
+from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, parameter
+from experiments.study.parameters import law_claim, spec_of
 from topologies.errors import UsageError
 from topologies.shapes import two_hosts
 from topologies.units import Count, Duration, Rate, Share
@@ -76,22 +68,11 @@ def experiment(parameters: IdleRestartParameters) -> ExperimentSpec:
     """Send messages on one connection, each after a pause; the answer is a byte."""
     size = _SEGMENT * (parameters.segments.base - 1)  # the first segment is the head
     traffic = f"users size={size}B answer=1B think={parameters.pause}"
-    return ExperimentSpec(
-        name="idle_restart",
-        claim=claim_of(__doc__),
-        topology=two_hosts(parameters.channel()),
-        flows=(Flow("messages", "h1", "h2", parameters.duration, traffic=traffic),),
-        conditions=CONDITIONS,
-        headline=Headline(
-            question="Does a connection begin again from its initial window after a pause?",
-            metric=METRIC,
-            what="the median time of a message",
-            subject=Subject("restart"),
-            direction="within",
-            low=1.0,
-            high=1 + TOLERANCE,
-            expected=parameters.restarted_ms,
-            expectation="the round trips of slow start from ten segments",
-            repetitions=6,
-        ),
+    return spec_of(
+        __name__,
+        __doc__,
+        two_hosts(parameters.channel()),
+        (Flow("messages", "h1", "h2", parameters.duration, traffic=traffic),),
+        CONDITIONS,
+        law_claim(__file__, METRIC, "restart", parameters.restarted_ms),
     )

@@ -5,17 +5,8 @@ README.md has the law, its source, and what was found.
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    FULL_FRAME,
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Headline,
-    Subject,
-    claim_of,
-    parameter,
-)
-from experiments.study.parameters import DrawnPhases, require_count
+from experiments.spec import FULL_FRAME, Condition, ExperimentSpec, parameter
+from experiments.study.parameters import DrawnPhases, law_claim, pair_flows, require_count, spec_of
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate, Size
@@ -69,28 +60,14 @@ def experiment(parameters: IncastParameters) -> ExperimentSpec:
         discipline="codel",
         settings=marking,
     )
-    numbers = range(1, parameters.senders.base + 1)
+    number, length = parameters.senders.base, Duration.parse("10s")
     traffic = f"page objects=1 connections=1 size={parameters.block}"
-    spec = ExperimentSpec(
-        name="incast",
-        claim=claim_of(__doc__),
-        topology=dumbbell(len(numbers), channel),
-        flows=tuple(
-            Flow(f"sender{n}", f"h{n}", f"r{n}", Duration.parse("10s"), traffic=traffic)
-            for n in numbers
-        ),
-        conditions=CONDITIONS,
-        headline=Headline(
-            question="Do short time-outs keep the link busy until the last block is there?",
-            metric=METRIC,
-            what="the time until the last block is there",
-            subject=Subject("short"),
-            direction="within",
-            low=1.0,
-            high=1.2,
-            expected=parameters.ideal,
-            expectation="the link's time for all blocks",
-            repetitions=6,
-        ),
+    spec = spec_of(
+        __name__,
+        __doc__,
+        dumbbell(number, channel),
+        pair_flows(number, length, "sender", traffic=traffic),
+        CONDITIONS,
+        law_claim(__file__, METRIC, "short", parameters.ideal),
     )
     return parameters.with_phases(spec)

@@ -5,16 +5,8 @@ README.md has the law of RFC 6928, and what was found.
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Headline,
-    LinkParameters,
-    Subject,
-    claim_of,
-    parameter,
-)
+from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, parameter
+from experiments.study.parameters import law_claim, spec_of
 from topologies.errors import UsageError
 from topologies.shapes import two_hosts
 from topologies.units import Count, Duration, Packets, Rate, Share
@@ -73,22 +65,11 @@ def experiment(parameters: InitialWindowParameters) -> ExperimentSpec:
     """Send flows of one size, each on a new connection. Its first segment is the request's head."""
     size = _SEGMENT * (parameters.segments.base - 1)
     traffic = f"requests size={size}B answer=1B every=3s"
-    return ExperimentSpec(
-        name="initial_window",
-        claim=claim_of(__doc__),
-        topology=two_hosts(parameters.channel()),
-        flows=(Flow("short", "h1", "h2", parameters.duration, traffic=traffic),),
-        conditions=CONDITIONS,
-        headline=Headline(
-            question="Does a flow take the round trips of slow start from its initial window?",
-            metric=METRIC,
-            what="the median of the completion times",
-            subject=Subject("from_10"),
-            direction="within",
-            low=1.0,
-            high=1 + TOLERANCE,
-            expected=parameters.completion_ms(10),
-            expectation="the round trips of slow start from ten segments",
-            repetitions=6,
-        ),
+    return spec_of(
+        __name__,
+        __doc__,
+        two_hosts(parameters.channel()),
+        (Flow("short", "h1", "h2", parameters.duration, traffic=traffic),),
+        CONDITIONS,
+        law_claim(__file__, METRIC, "from_10", parameters.completion_ms(10)),
     )

@@ -4,20 +4,10 @@ Four flows in each direction fill a link, as in the RRUL test, and a probe measu
 README.md has the laws, their sources, and what was found.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from experiments.spec import (
-    FULL_FRAME,
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Headline,
-    Subject,
-    claim_of,
-    parameter,
-    word,
-)
-from experiments.study.parameters import DrawnPhases, require_count
+from experiments.spec import FULL_FRAME, Condition, ExperimentSpec, Flow, parameter, word
+from experiments.study.parameters import DrawnPhases, law_claim, pair_flows, require_count, spec_of
 from topologies.disciplines import discipline, disciplines
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
@@ -66,34 +56,28 @@ def experiment(parameters: LatencyUnderLoadParameters) -> ExperimentSpec:
         queue=parameters.queue,
         discipline=parameters.queueing,
     )
-    number = parameters.flows.base
-    ping = Flow("ping", "h1", "r1", parameters.duration, traffic="ping interval=50ms")
-    down = (_bulk(f"down{n}", f"h{n + 1}", f"r{n + 1}", parameters) for n in range(1, number + 1))
-    up = (
-        _bulk(f"up{n}", f"r{n + number + 1}", f"h{n + number + 1}", parameters)
-        for n in range(1, number + 1)
+    number, length = parameters.flows.base, parameters.duration
+    down, up = (pair_flows(number, length, first=first) for first in (2, number + 2))
+    flows = (
+        Flow("ping", "h1", "r1", length, traffic="ping interval=50ms"),
+        *(replace(flow, name=f"down{at}") for at, flow in enumerate(down, 1)),
+        *(
+            replace(flow, name=f"up{at}", sender=flow.receiver, receiver=flow.sender)
+            for at, flow in enumerate(up, 1)
+        ),
     )
-    expected = 2e3 * parameters.delay.seconds + 2 * parameters.wait
-    spec = ExperimentSpec(
-        name="latency_under_load",
-        claim=claim_of(__doc__),
-        topology=dumbbell(2 * number + 1, channel),
-        flows=(ping, *down, *up),
-        conditions=(Condition("loaded", parameters.queueing),),
-        headline=Headline(
+    spec = spec_of(
+        __name__,
+        __doc__,
+        dumbbell(2 * number + 1, channel),
+        flows,
+        (Condition("loaded", parameters.queueing),),
+        law_claim(
+            __file__,
+            METRIC,
+            "loaded",
+            2e3 * parameters.delay.seconds + 2 * parameters.wait,
             question=f"Does {parameters.queueing} keep the round trip as short as it promises?",
-            metric=METRIC,
-            what="the median round trip of the probe",
-            subject=Subject("loaded"),
-            direction="within",
-            high=1.3,
-            expected=expected,
-            expectation="what the discipline promises",
-            repetitions=6,
         ),
     )
     return parameters.with_phases(spec)
-
-
-def _bulk(name: str, sender: str, receiver: str, parameters: LatencyUnderLoadParameters) -> Flow:
-    return Flow(name, sender, receiver, parameters.duration)

@@ -6,16 +6,8 @@ curve. README.md has the law, its source, and what was found.
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Proof,
-    claim_of,
-    parameter,
-    word,
-    words,
-)
+from experiments.spec import Condition, ExperimentSpec, Proof, parameter, word, words
+from experiments.study.parameters import pair_flows, spec_of
 from topologies.shapes import separate_pairs
 from topologies.spec import Channel
 from topologies.units import Duration, Packets, Rate, Share
@@ -63,13 +55,5 @@ def experiment(parameters: LossFormulaParameters) -> ExperimentSpec:
     condition = Condition(
         "reno", "Reno without SACK", _AS_IN_THE_PAPER, (Proof("congestion_control", "reno"),)
     )
-    return ExperimentSpec(
-        name="loss_formula",
-        claim=claim_of(__doc__),
-        topology=separate_pairs(forth, back),
-        flows=tuple(
-            Flow(f"flow{number}", f"h{number}", f"r{number}", parameters.duration)
-            for number in range(1, len(forth) + 1)
-        ),
-        conditions=(condition,),
-    )
+    flows = pair_flows(len(forth), parameters.duration)
+    return spec_of(__name__, __doc__, separate_pairs(forth, back), flows, (condition,))

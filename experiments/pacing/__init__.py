@@ -9,17 +9,8 @@ from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
-from experiments.spec import (
-    FULL_FRAME,
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Headline,
-    LinkParameters,
-    Subject,
-    claim_of,
-    parameter,
-)
+from experiments.spec import FULL_FRAME, Condition, ExperimentSpec, Flow, LinkParameters, parameter
+from experiments.study.parameters import law_claim, spec_of
 from topologies.errors import UsageError
 from topologies.shapes import separate_pairs
 from topologies.spec import Channel, TopologySpec
@@ -144,27 +135,16 @@ TARGETS = tuple(_targets())
 
 def experiment(parameters: PacingParameters) -> ExperimentSpec:
     """Fill both paths; the 5 ms between samples are four segments of the link."""
-    return ExperimentSpec(
-        name="pacing",
-        claim=claim_of(__doc__),
-        topology=parameters.network(),
-        flows=(
+    return spec_of(
+        __name__,
+        __doc__,
+        parameters.network(),
+        (
             Flow("burst", "h1", "r1", parameters.duration),
             Flow("paced", "h2", "r2", parameters.duration),
         ),
-        conditions=(Condition("slow_start", "slow start", _SETTINGS),),
+        (Condition("slow_start", "slow start", _SETTINGS),),
+        law_claim(__file__, parameters.metric("paced"), "slow_start", parameters.paced_window),
         captures=("h1-eth0", "h2-eth0", "r1-eth0", "r2-eth0"),
         sampling=Duration.parse("5ms"),
-        headline=Headline(
-            question="Does the first loss with pacing come at the window that the law gives?",
-            metric=parameters.metric("paced"),
-            what="the window at the first loss",
-            subject=Subject("slow_start"),
-            direction="within",
-            low=1 - TOLERANCE,
-            high=1 + TOLERANCE,
-            expected=parameters.paced_window,
-            expectation="the window at which paced slow start fills the queue",
-            repetitions=6,
-        ),
     )

@@ -5,18 +5,16 @@ README.md has the targets of PIE and CoDel, their sources, and what was found.
 
 from dataclasses import dataclass, replace
 
-from experiments.spec import (
-    ExperimentSpec,
-    Flow,
-    Headline,
-    LinkChange,
-    Subject,
-    claim_of,
-    congestion_control,
-    parameter,
-    word,
+from experiments.spec import ExperimentSpec, LinkChange, congestion_control, parameter, word
+from experiments.study.parameters import (
+    DrawnPhases,
+    law_claim,
+    pair_captures,
+    pair_flows,
+    require_choice,
+    require_count,
+    spec_of,
 )
-from experiments.study.parameters import DrawnPhases, require_choice, require_count
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate
@@ -48,27 +46,21 @@ def experiment(parameters: RateStepParameters) -> ExperimentSpec:
     fast = Channel(
         parameters.bw, parameters.delay, queue=parameters.queue, discipline=parameters.queueing
     )
-    numbers = range(1, parameters.flows.base + 1)
-    topology = dumbbell(len(numbers), fast)
-    spec = ExperimentSpec(
-        name="rate_step",
-        claim=claim_of(__doc__),
-        topology=topology,
-        flows=tuple(Flow(f"flow{n}", f"h{n}", f"r{n}", parameters.duration) for n in numbers),
-        conditions=(congestion_control("reno"),),
-        captures=tuple(f"{side}{n}-eth0" for side in "hr" for n in numbers),
-        headline=Headline(
+    number = parameters.flows.base
+    spec = spec_of(
+        __name__,
+        __doc__,
+        dumbbell(number, fast),
+        pair_flows(number, parameters.duration),
+        (congestion_control("reno"),),
+        law_claim(
+            __file__,
+            METRIC,
+            "reno",
+            _TARGETS[parameters.queueing],
             question=f"Is {parameters.queueing} back at its target?",
-            metric=METRIC,
-            what="the median wait",
-            subject=Subject("reno"),
-            direction="within",
-            low=0.5,
-            high=1.5,
-            expected=_TARGETS[parameters.queueing],
-            expectation="the target",
-            repetitions=6,
         ),
+        captures=pair_captures(number),
     )
     phased = parameters.with_phases(spec)
     port = next(port for port in phased.topology.path("h1", "r1") if port.channel)

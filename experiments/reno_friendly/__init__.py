@@ -5,17 +5,8 @@ README.md has the law of RFC 9438, and where Linux does not hold it.
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    ExperimentSpec,
-    Flow,
-    Headline,
-    LinkParameters,
-    Subject,
-    claim_of,
-    congestion_control,
-    parameter,
-)
-from topologies.shapes import two_hosts
+from experiments.spec import ExperimentSpec, LinkParameters, congestion_control, parameter
+from experiments.study.parameters import law_claim, lone_flow
 from topologies.units import Duration, Rate, Share
 
 METRIC = "goodput[flow1:cubic] / goodput[flow1:reno]"
@@ -36,19 +27,6 @@ class RenoFriendlyParameters(LinkParameters):
 
 def experiment(parameters: RenoFriendlyParameters) -> ExperimentSpec:
     """Send with CUBIC, then with Reno: the nth packet is lost with both or with none."""
-    return ExperimentSpec(
-        name="reno_friendly",
-        claim=claim_of(__doc__),
-        topology=two_hosts(parameters.channel()),
-        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
-        conditions=(congestion_control("cubic"), congestion_control("reno")),
-        headline=Headline(
-            question="Has CUBIC at least the throughput of Reno?",
-            metric=METRIC,
-            what="the goodput of CUBIC by that of Reno",
-            subject=Subject("cubic"),
-            direction="within",
-            low=LEAST,
-            repetitions=6,
-        ),
-    )
+    conditions = (congestion_control("cubic"), congestion_control("reno"))
+    headline = law_claim(__file__, METRIC, "cubic")
+    return lone_flow(__name__, __doc__, parameters, conditions, headline=headline)

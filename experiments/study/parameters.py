@@ -7,22 +7,27 @@ backlog refuses, is sent again after a time-out: after 3, 9 and 21 s if the firs
 
 import itertools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from experiments.spec import (
     Condition,
     Draw,
     ExperimentSpec,
     Flow,
+    Headline,
     LinkParameters,
+    Subject,
     claim_of,
     parameter,
     words,
 )
 from topologies.errors import UsageError
+from topologies.notation import toml_file
 from topologies.shapes import two_hosts
-from topologies.spec import Channel, Link
+from topologies.spec import Channel, Link, TopologySpec
 from topologies.units import Count, Duration, Share
 
 NONE = "none"
@@ -105,19 +110,55 @@ def late_flows(flow: Flow, late: str, streams: Count) -> tuple[Flow, ...]:
     )
 
 
+def spec_of(
+    module: str,
+    documentation: str | None,
+    topology: TopologySpec,
+    flows: Iterable[Flow],
+    conditions: tuple[Condition, ...],
+    headline: Headline | None = None,
+    **more: Any,
+) -> ExperimentSpec:
+    """Return the spec of a study with the name of its module; `more` are other fields."""
+    name, claim = module.rpartition(".")[2], claim_of(documentation)
+    spec = ExperimentSpec(name, claim, topology, tuple(flows), conditions, headline=headline)
+    return replace(spec, **more)
+
+
 def lone_flow(
-    name: str,
+    module: str,
     documentation: str | None,
     parameters: LinkParameters,
     conditions: tuple[Condition, ...],
-    captures: tuple[str, ...] = (),
+    **more: Any,
 ) -> ExperimentSpec:
     """Return a study of one flow over one link between two hosts."""
     flow = Flow("flow1", "h1", "h2", parameters.duration)
     topology = two_hosts(parameters.channel())
-    return ExperimentSpec(
-        name, claim_of(documentation), topology, (flow,), conditions, captures=captures
-    )
+    return spec_of(module, documentation, topology, (flow,), conditions, **more)
+
+
+def pair_flows(
+    number: int, duration: Duration, name: str = "flow", first: int = 1, **more: Any
+) -> tuple[Flow, ...]:
+    """Return flows between the hosts h and r of `number` pairs, counted from `first`."""
+    pairs = range(first, first + number)
+    return tuple(Flow(f"{name}{n}", f"h{n}", f"r{n}", duration, **more) for n in pairs)
+
+
+def pair_captures(number: int) -> tuple[str, ...]:
+    """Return the interfaces of the hosts of all pairs."""
+    return tuple(f"{side}{n}-eth0" for side in "hr" for n in range(1, number + 1))
+
+
+def law_claim(
+    file: str, metric: str, condition: str, expected: float = 1.0, **others: Any
+) -> Headline:
+    """Return the claim that a law makes: law.toml next to `file`, its table `claim`, `others`."""
+    law = toml_file(Path(file).with_name("law.toml"))
+    facts = {"direction": "within", "repetitions": 6, "question": law["question"]}
+    facts |= {"what": law["what"], **law.get("claim", {}), **others}
+    return Headline(metric=metric, subject=Subject(condition), expected=expected, **facts)
 
 
 def settings_for(kernels: str) -> str:

@@ -5,16 +5,8 @@ README.md has the law of RFC 8985, and what was found.
 
 from dataclasses import dataclass, replace
 
-from experiments.spec import (
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Headline,
-    LinkParameters,
-    Subject,
-    claim_of,
-    parameter,
-)
+from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, Subject, parameter
+from experiments.study.parameters import law_claim, spec_of
 from topologies.shapes import two_hosts
 from topologies.units import Duration, Rate, Share, Size
 
@@ -57,19 +49,11 @@ def experiment(parameters: TailLossParameters) -> ExperimentSpec:
     there = parameters.channel()
     back = replace(there, loss=Share(0))
     traffic = f"users size={parameters.size} think=exp:300ms requests=300"
-    return ExperimentSpec(
-        name="tail_loss",
-        claim=claim_of(__doc__),
-        topology=two_hosts(there, back),
-        flows=(Flow("short", "h1", "h2", parameters.duration, traffic=traffic),),
-        conditions=CONDITIONS,
-        headline=Headline(
-            question="Do short flows that lose their last packets end sooner with TLP and RACK?",
-            metric=METRIC,
-            what="the 95th percentile of the completion times",
-            subject=Subject("with"),
-            direction="smaller",
-            against=Subject("without"),
-            repetitions=6,
-        ),
+    return spec_of(
+        __name__,
+        __doc__,
+        two_hosts(there, back),
+        (Flow("short", "h1", "h2", parameters.duration, traffic=traffic),),
+        CONDITIONS,
+        law_claim(__file__, METRIC, "with", direction="smaller", against=Subject("without")),
     )

@@ -5,17 +5,14 @@ README.md has the laws of Reno, CUBIC and BBR, their sources, and what was found
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    ExperimentSpec,
-    Flow,
-    Headline,
-    Subject,
-    claim_of,
-    congestion_control,
-    parameter,
-    word,
+from experiments.spec import ExperimentSpec, Flow, congestion_control, parameter, word
+from experiments.study.parameters import (
+    DrawnPhases,
+    law_claim,
+    require_choice,
+    require_count,
+    spec_of,
 )
-from experiments.study.parameters import DrawnPhases, require_choice, require_count
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate
@@ -59,26 +56,16 @@ def experiment(parameters: UnfairRoundTripsParameters) -> ExperimentSpec:
     channel = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
     low, high = parameters.ends
     longer = Duration(2 * parameters.delay.base * (parameters.ratio.base - 1))
-    spec = ExperimentSpec(
-        name="unfair_round_trips",
-        claim=claim_of(__doc__),
-        topology=dumbbell(2, channel, (Duration(0), longer)),
-        flows=(
-            Flow("short", "h1", "r1", parameters.duration),
-            Flow("long", "h2", "r2", parameters.duration),
-        ),
-        conditions=(congestion_control(parameters.cc),),
-        headline=Headline(
-            question="Is the ratio of the rates what the ratio of the round trips gives?",
-            metric=METRIC,
-            what="the rate of the short flow by that of the long one",
-            subject=Subject(parameters.cc),
-            direction="within",
-            low=low and low / high,
-            high=1.0,
-            expected=high,
-            expectation="the most that the law gives",
-            repetitions=8,
-        ),
+    flows = (
+        Flow("short", "h1", "r1", parameters.duration),
+        Flow("long", "h2", "r2", parameters.duration),
+    )
+    spec = spec_of(
+        __name__,
+        __doc__,
+        dumbbell(2, channel, (Duration(0), longer)),
+        flows,
+        (congestion_control(parameters.cc),),
+        law_claim(__file__, METRIC, parameters.cc, high, low=low and low / high),
     )
     return parameters.with_phases(spec)

@@ -5,17 +5,15 @@ README.md has the law of the kernel's Vegas, and why several flows keep more.
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    FULL_FRAME,
-    ExperimentSpec,
-    Flow,
-    Headline,
-    Subject,
-    claim_of,
-    congestion_control,
-    parameter,
+from experiments.spec import FULL_FRAME, ExperimentSpec, congestion_control, parameter
+from experiments.study.parameters import (
+    DrawnPhases,
+    law_claim,
+    pair_captures,
+    pair_flows,
+    require_count,
+    spec_of,
 )
-from experiments.study.parameters import DrawnPhases, require_count
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate
@@ -42,26 +40,15 @@ def experiment(parameters: VegasQueueParameters) -> ExperimentSpec:
     """Send with Vegas, each flow between hosts of its own; packets wait in one queue."""
     number = parameters.flows.base
     channel = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
-    spec = ExperimentSpec(
-        name="vegas_queue",
-        claim=claim_of(__doc__),
-        topology=dumbbell(number, channel),
-        flows=tuple(
-            Flow(f"flow{n}", f"h{n}", f"r{n}", parameters.duration) for n in range(1, number + 1)
-        ),
-        conditions=(congestion_control("vegas"),),
-        captures=tuple(f"{side}{n}-eth0" for side in "hr" for n in range(1, number + 1)),
-        headline=Headline(
-            question="Do two to four packets of each Vegas flow wait?",
-            metric=METRIC,
-            what="the median wait",
-            subject=Subject("vegas"),
-            direction="within",
-            low=LEAST / _MEAN,
-            high=MOST / _MEAN,
-            expected=_MEAN * 8e3 * FULL_FRAME * number / parameters.bw.base,
-            expectation="three packets of each flow",
-            repetitions=6,
-        ),
+    waiting = _MEAN * 8e3 * FULL_FRAME * number / parameters.bw.base
+    ends = {"low": LEAST / _MEAN, "high": MOST / _MEAN}
+    spec = spec_of(
+        __name__,
+        __doc__,
+        dumbbell(number, channel),
+        pair_flows(number, parameters.duration),
+        (congestion_control("vegas"),),
+        law_claim(__file__, METRIC, "vegas", waiting, **ends),
+        captures=pair_captures(number),
     )
     return parameters.with_phases(spec)

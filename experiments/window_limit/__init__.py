@@ -14,7 +14,7 @@ from experiments.spec import (
     parameter,
 )
 from experiments.study.parameters import lone_flow
-from topologies.units import Duration, Packets, Rate, Share, Size
+from topologies.units import Duration, Rate, Share, Size
 
 BUFFERS = ("32KiB", "64KiB", "128KiB", "192KiB", "256KiB", "512KiB")
 """Bytes of memory that a receiver may use; it advertises a bit more than half of that."""
@@ -25,14 +25,13 @@ class WindowLimitParameters(LinkParameters):
     bw: Rate = parameter("20mbit", Rate, "Rate of the link, each way.")
     delay: Duration = parameter("50ms", Duration, "Delay of the link, each way.")
     loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
-    queue: Packets = parameter("1000", Packets, "Packets that can wait for the link, each way.")
     duration: Duration = parameter("10s", Duration, "How long the sender sends.")
 
 
 def experiment(parameters: WindowLimitParameters) -> ExperimentSpec:
     """Send one flow for each size of the receiver's buffer."""
     conditions = tuple(map(_receiving, BUFFERS))
-    return lone_flow("window_limit", __doc__, parameters, conditions)
+    return lone_flow(__name__, __doc__, parameters, conditions)
 
 
 def _receiving(buffer: str) -> Condition:
