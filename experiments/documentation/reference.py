@@ -23,6 +23,7 @@ from analysis.rendering import with_code
 from experiments.flows.traffic import TRAFFIC
 from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, Subject
 from experiments.study.catalogue import Experiment, catalogue
+from experiments.surprises import surprises
 from topologies.disciplines import disciplines
 from topologies.errors import UsageError
 from topologies.spec import Channel, HostReordering, Link, Node, TopologySpec
@@ -37,7 +38,7 @@ _EXAMPLES: tuple[Any, ...] = (
 )
 """Specs with a value in each field that has bounds."""
 _SINGLE = (
-    *("units", "experiment-spec", "topology-spec", "disciplines", "columns/sweep"),
+    *("units", "experiment-spec", "topology-spec", "disciplines", "surprises", "columns/sweep"),
     *("columns/measures", "columns/events", "columns/connections", "columns/tcptrace"),
     "columns/packets",
 )
@@ -61,6 +62,7 @@ def reference(root: click.Group, program: str) -> dict[str, str]:
         "packets": PACKETS,
         "intervals": INTERVALS,
         "kinds": KINDS,
+        "surprises": surprises().values(),
     }
     context = click.Context(root, info_name=program, **root.context_settings)
     studies = [named for named in catalogue() if named.file.parent.parent.name == "experiments"]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from textwrap import fill
 
 from experiments.programs.links import channel
 from experiments.programs.start import NetworkOptions, started
@@ -74,15 +73,6 @@ def poll(near, events):
 
 """
 _PLACE = Path(__file__).with_name("table.toml")
-_HEAD = """# Surprises
-
-{count} behaviours of Linux that good engineers guess wrong. `./tcplab surprise NAME` asks for a
-guess, runs a script in the lab kernel, and prints output, expectation, reason and source. All were
-seen in Linux 7.2. `python -m experiments.surprises` writes this page from
-`experiments/surprises/table.toml`.
-
-Surprises of libraries, tools and formats without tcplab are scripts in `findings/`, which install
-pinned packages."""
 _LIMIT = "5h"  # of virtual time
 
 
@@ -145,15 +135,3 @@ def shown(surprise: Surprise) -> str:
     if not surprise.is_shown_by(output):
         raise TcplabError(f"{surprise.name} showed something else:\n{output}", "Report it.")
     return output
-
-
-def page() -> str:
-    """Return the page with all surprises, in Markdown."""
-    rows = [_HEAD.format(count=len(surprises()))]
-    for each in surprises().values():
-        origin = each.source + (f"; since Linux {each.since}" if each.since else "")
-        row = f"* `{each.name}`: **{each.question}** {each.happens} ({origin})"
-        rows.append(
-            fill(row, 100, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
-        )
-    return rows[0] + "\n\n" + "\n".join(rows[1:]) + "\n"

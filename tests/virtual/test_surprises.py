@@ -1,17 +1,13 @@
-"""Each surprise of the table is shown by its script, and is on the page."""
+"""Each surprise of the table is shown by its script, and by the command."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from experiments.cli.surprise import surprise
-from experiments.surprises import find, outputs, page, surprises
+from experiments.surprises import find, outputs, surprises
 from topologies.errors import UsageError
-
-PAGE = Path(__file__).parents[2] / "docs/concepts/surprises.md"
 
 
 def test_each_surprise_is_shown() -> None:
@@ -22,10 +18,6 @@ def test_each_surprise_is_shown() -> None:
         if not each.is_shown_by(output)
     }
     assert others == {}
-
-
-def test_the_page_is_written() -> None:
-    assert PAGE.read_text() == page()
 
 
 def test_the_command_lists_and_plays() -> None:
