@@ -24,6 +24,7 @@ class Cause(StrEnum):
     UNSCALED = "window without scale"
     CLOSED = "zero window"
     LOSS = "random loss"
+    HOST = "losses at the receiver"
     POLICER = "policer"
     TIMEOUT = "time-outs"
     BLOAT = "bufferbloat"

@@ -166,6 +166,7 @@ _OF_CAUSES: Mapping[str, tuple[str, ...]] = {
     Cause.UNSCALED: ("Window scaling", "Largest window"),
     Cause.CLOSED: ("Closed window",),
     Cause.LOSS: ("Segments lost", "SACK"),
+    Cause.HOST: ("Segments lost", "SACK"),
     Cause.POLICER: ("Segments lost",),
     Cause.REORDERING: ("Segments lost",),
     Cause.TIMEOUT: ("Waiting for timers", "Segments lost"),

@@ -172,6 +172,15 @@ def _is_policed(f: Features) -> bool:
     return _explains(f) or (in_bursts and not f.has_sack)
 
 
+def _loses_singly(f: Features) -> bool:
+    return _losing(f) and not _hides_queue(f) and not _is_policed(f)
+
+
+def _is_dropped_late(f: Features) -> bool:
+    """Return whether most lost segments had arrived where the receiver is captured."""
+    return f.place == "receiver" and f.repairs > f.repaired
+
+
 def _fills_short_queue(f: Features) -> bool:
     """Return whether a bucket explains losses behind a delay: it is a short queue."""
     return f.is_queued and not f.has_sack and _explains(f)
@@ -437,7 +446,8 @@ _CONDITIONS: Mapping[str, _Condition] = {
     "timeouts": (lambda f: f.timeouts >= MOST * f.time, lambda f: f.timeouts / f.time),
     "hidden_queue": (_hides_queue, _congested),
     "policer": (lambda f: _losing(f) and not _hides_queue(f) and _is_policed(f), _congested),
-    "losses": (lambda f: _losing(f) and not _hides_queue(f) and not _is_policed(f), _congested),
+    "dropped": (lambda f: _loses_singly(f) and _is_dropped_late(f), _congested),
+    "losses": (lambda f: _loses_singly(f) and not _is_dropped_late(f), _congested),
     "reorders": (
         lambda f: (
             f.congested >= MOST * f.time

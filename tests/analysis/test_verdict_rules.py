@@ -72,6 +72,8 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
     ),
     (Cause.LINK, QUEUED, {"queue_p95": (12500000, 12499999), "loss_delay": (12500000, 12499999)}),
     (Cause.LOSS, replace(LOSSY, waits=3500 * MS, repairs=3), {"loss_events": (3, 2)}),
+    (Cause.HOST, replace(LOSSY, place="receiver", loss_events=20), {"repaired": (9, 10)}),
+    (Cause.HOST, LOSSY, {"place": ("receiver", "sender")}),
     (Cause.POLICER, LOSSY, {"repairs": (18, 17)}),
     (Cause.POLICER, replace(LOSSY, repairs=30), {"loss_events": (3, 2)}),
     (Cause.POLICER, replace(LOSSY, repairs=30), {"queue_p95": (5 * MS - 1, 5 * MS)}),
