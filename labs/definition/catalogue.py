@@ -11,7 +11,6 @@ registers its labs as entry points:
     my_lab = "my_package.my_lab"
 """
 
-import importlib
 import shutil
 from collections.abc import Mapping
 from functools import cache
@@ -155,11 +154,11 @@ def _table(file: Path) -> dict[str, Any]:
         raise UsageError(f"{file} cannot be read: {error}.", "Correct that line.") from None
 
 
-def key_module(name: str) -> Any:
-    """Return the lab's key: `key(runs)`, and `DERIVED` if questions follow from others."""
+def module_of(name: str) -> str:
+    """Return the name of the module with a lab's key, unless that is in a key.toml."""
     plugin = registered(GROUP).get(name)
     package = plugin.load().__name__ if plugin else f"{labs.__name__}.{name}"
-    return importlib.import_module(f"{package}.key")
+    return f"{package}.key"
 
 
 _SMALLEST = FOLDER / "templates" / "new"

@@ -13,6 +13,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -41,8 +42,9 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
 }
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": math.sqrt,
     "exp": math.exp,
     "log": math.log,
@@ -62,7 +64,7 @@ class Rule:
     def value(self, variables: Mapping[str, float]) -> float:
         """Return the value for a network. Raises UsageError if it has none."""
         try:
-            value = float(_value(self.tree, variables))
+            value = float(evaluated(self.tree, variables))
         except (ArithmeticError, ValueError, TypeError) as error:
             raise UsageError(f"The rule has no value here: {error}.", "Correct it.") from None
         if not math.isfinite(value):
@@ -80,30 +82,38 @@ def read_rule(text: str) -> Rule:
     width = float(match["width"]) / 100
     if not 0 < width <= _WIDEST:
         raise UsageError("The width is out of range.", "Write more than 0 % and at most 1000 %.")
-    return Rule(_expression(match["rule"]), width)
+    return Rule(expression(match["rule"]), width)
 
 
 def read_limit(text: str) -> Rule:
     """Return the rule of a limit, which has no width. Raises UsageError."""
-    return Rule(_expression(text), 0.0)
+    return Rule(expression(text), 0.0)
 
 
 def names_in(text: str) -> set[str]:
     """Return the parameters that an expression uses. Raises UsageError if it cannot be read."""
-    nodes = ast.walk(_expression(text))
-    return {node.id for node in nodes if isinstance(node, ast.Name)} - {*_FUNCTIONS}
+    nodes = ast.walk(expression(text))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - {*FUNCTIONS}
 
 
-def _expression(text: str) -> ast.expr:
+def expression(text: str) -> ast.expr:
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        remedy = f"Use + - * / **, numbers, parameters, {', '.join(_FUNCTIONS)}, x if a < b else y."
+        remedy = f"Use + - * / **, numbers, parameters, {', '.join(FUNCTIONS)}, x if a < b else y."
         raise UsageError("The rule cannot be read.", remedy) from None
 
 
-def _value(node: ast.expr, variables: Mapping[str, float]) -> Any:
+def evaluated(
+    node: ast.expr,
+    variables: Mapping[str, Any],
+    functions: Mapping[str, Callable[..., Any]] = FUNCTIONS,
+) -> Any:
     """Return the value of an expression of these forms only. Raises UsageError for another."""
+
+    def value(node: ast.expr) -> Any:
+        return evaluated(node, variables, functions)
+
     match node:
         case ast.Constant(value=int() | float() as number):
             return float(number)
@@ -113,15 +123,19 @@ def _value(node: ast.expr, variables: Mapping[str, float]) -> Any:
                 raise UsageError(f"The rule uses '{name[:40]}'.", f"There are: {known}.")
             return variables[name]
         case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_value(left, variables), _value(right, variables))
+            return _OPERATORS[type(op)](value(left), value(right))
         case ast.UnaryOp(op, operand) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_value(operand, variables))
-        case ast.Compare(left, [op], [right]) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_value(left, variables), _value(right, variables))
+            return _OPERATORS[type(op)](value(operand))
+        case ast.Compare(left, ops, rights) if all(type(op) in _OPERATORS for op in ops):
+            sides = [value(side) for side in (left, *rights)]
+            pairs = zip(ops, pairwise(sides), strict=True)
+            return all(_OPERATORS[type(op)](*pair) for op, pair in pairs)
+        case ast.BoolOp(ast.And(), parts):
+            return all(value(part) for part in parts)
         case ast.IfExp(test, body, orelse):
-            return _value(body if _value(test, variables) else orelse, variables)
-        case ast.Call(ast.Name(id=name), [*arguments], []) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](*(_value(each, variables) for each in arguments))
+            return value(body if value(test) else orelse)
+        case ast.Call(ast.Name(id=name), [*arguments], []) if name in functions:
+            return functions[name](*(value(each) for each in arguments))
     raise UsageError(f"The rule has '{ast.unparse(node)[:40]}'.", f"Write one such as: {_EXAMPLE}")
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import StatisticsError
 
 from experiments.sweep.point import Point
-from labs.definition import catalogue
 from labs.definition.answers import Answers, OwnParts
 from labs.definition.assignment import Course, Variant
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.runs import (
     combination_of,
     has_programs,
@@ -41,9 +41,8 @@ RunValues = Mapping[str, Sequence[Values]]
 def key_of(lab: LabSpec, values: RunValues, variant: Variant) -> Key | None:
     """Return the key by these runs; None if they do not tell."""
     measured = {name: MeasuredRun(tuple(seeds)) for name, seeds in values.items()}
-    key_module = catalogue.key_module(lab.name)
     try:
-        key: Key = key_module.key(measured, variables_of(lab, variant))
+        key: Key = key_module(lab.name).key(measured, variables_of(lab, variant))
     except (KeyError, ZeroDivisionError, StatisticsError, ValueError):
         return None
     return key

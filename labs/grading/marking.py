@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import median, stdev
 
-from labs.definition import catalogue
 from labs.definition.answers import Answers
 from labs.definition.assignment import Variant
 from labs.definition.forecast import HiddenResult, TestedProgram
 from labs.definition.key import Key, Variables
+from labs.definition.key_file import key_module
 from labs.definition.runs import variables_of
 from labs.definition.scripts import ScriptTrial
 from labs.definition.spec import LabSpec, Question
@@ -283,7 +283,7 @@ class Marker:
 
 def marker_of(lab: LabSpec, key: Key, tolerance: Mapping[str, float], variant: Variant) -> Marker:
     """Return the marker of a variant, without pictures."""
-    derived = getattr(catalogue.key_module(lab.name), "DERIVED", {})
+    derived = getattr(key_module(lab.name), "DERIVED", {})
     return Marker(lab, key, tolerance, derived, variables_of(lab, variant), {})
 
 

@@ -17,6 +17,7 @@ from experiments.spec import ExperimentSpec
 from labs.definition import catalogue
 from labs.definition.assignment import SELF_STUDY, variant
 from labs.definition.forecast import hidden_networks, read_limit
+from labs.definition.key_file import FILE, WrittenKey, key_module
 from labs.definition.runs import example_specs, variables_of
 from labs.definition.spec import Kind, LabSpec, Question, ValueSource
 from labs.measuring.measures import MeasuredRun, UnknownName, Values
@@ -63,11 +64,12 @@ def rehearse(lab: LabSpec) -> Iterator[LabFinding]:
     drawn = variant(SELF_STUDY, lab, "lint")
     specs = example_specs(lab, drawn, lab.runs)
     runs = {run.name: _rehearsed(spec) for run, spec in zip(lab.runs, specs, strict=True)}
-    module = catalogue.key_module(lab.name)
+    module = key_module(lab.name)
+    file = FILE if isinstance(module, WrittenKey) else "key.py"
     if sentence := _wrong(lambda: _asked(lab, module.key(runs, variables_of(lab, drawn)))):
-        yield LabFinding("key.py", sentence)
+        yield LabFinding(file, sentence)
     if sentence := _wrong(lambda: module.lesson(runs)):
-        yield LabFinding("key.py", sentence)
+        yield LabFinding(file, sentence)
     for question in lab.questions:
         if sentence := _wrong(partial(_try_names, lab, question, runs)):
             yield LabFinding(question.id, sentence)

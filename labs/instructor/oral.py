@@ -18,6 +18,7 @@ from labs.definition import catalogue
 from labs.definition.answers import Answers
 from labs.definition.assignment import Course, drawn_number, variant
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.runs import run_folder, variables_of
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import WrittenFrame, parse_frame
@@ -111,7 +112,7 @@ def _work(lab: LabSpec, folder: Path, course: Course, found: Mapping[str, Any]) 
     runs = {name: MeasuredRun(seeds) for name, seeds in values.items() if seeds}
     own = variant(course, lab, str(found["student"]))
     try:
-        key = catalogue.key_module(lab.name).key(runs, variables_of(lab, own))
+        key = key_module(lab.name).key(runs, variables_of(lab, own))
     except (KeyError, ZeroDivisionError, StatisticsError, ValueError):
         key = Key()
     tolerance = {each.id: MOST_TOLERANCE for each in lab.questions}

@@ -18,11 +18,11 @@ from pathlib import Path
 from statistics import geometric_mean, mean, median
 
 from analysis.rendering import write
-from labs.definition import catalogue
 from labs.definition.answers import Answers, examples_of
 from labs.definition.assignment import SELF_STUDY, Course, Variant, variant
 from labs.definition.forecast import HiddenResult, names_in, read_rule, scored
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.runs import NO_PARTS
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
@@ -180,7 +180,7 @@ class LabPreview:
     @property
     def shown(self) -> list[bool]:
         """For each variant, whether the claim holds."""
-        module = catalogue.key_module(self.lab.name)
+        module = key_module(self.lab.name)
         return [bool(module.lesson(runs.runs)) for runs in self.carried]
 
     @property

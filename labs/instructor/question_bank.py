@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from labs.definition import catalogue
 from labs.definition.assignment import Course, Variant, variant
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.runs import command_of, variables_of
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import COUNT, in_digits, unit_named
@@ -73,7 +73,7 @@ def questions_of(lab: LabSpec, carried: VariantRuns) -> Iterator[BankQuestion]:
     """Yield the questions of a variant that its runs answer. Raises UsageError without a key."""
     own = carried.variant
     try:
-        key: Key = catalogue.key_module(lab.name).key(carried.runs, variables_of(lab, own))
+        key: Key = key_module(lab.name).key(carried.runs, variables_of(lab, own))
     except (KeyError, ZeroDivisionError):
         problem = f"The key of {lab.name} needs runs that students choose."
         raise UsageError(problem, "Use another lab.") from None

@@ -10,11 +10,11 @@ from experiments.run.session import ready_lab
 from experiments.sweep.progress import watching
 from experiments.sweep.run import runner_for
 from experiments.sweep.store import results
-from labs.definition import catalogue
 from labs.definition.answers import OwnParts, examples_of
 from labs.definition.assignment import SELF_STUDY, Course, Variant, nominal_variant
 from labs.definition.forecast import HiddenNetwork, TestedProgram
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.runs import combination_of, example_module, seeds_of, variables_of
 from labs.definition.spec import LabSpec
 from labs.measuring.measures import MeasuredRun
@@ -39,19 +39,17 @@ class VariantRuns:
         if self.problem:
             raise TcplabError(self.problem, "Look at it with ./tcplab run.")
         try:
-            key: Key = catalogue.key_module(lab.name).key(
-                self.runs, variables_of(lab, self.variant)
-            )
+            key: Key = key_module(lab.name).key(self.runs, variables_of(lab, self.variant))
         except TcplabError:
             raise
         except (KeyError, ZeroDivisionError) as error:
             raise TcplabError(
-                f"The key cannot be computed: {error!r}.", "Correct the lab's key.py."
+                f"The key cannot be computed: {error!r}.", "Correct the lab's key."
             ) from None
         if unasked := sorted(
             {*key.numbers, *key.choices, *key.frames} - {q.id for q in lab.questions}
         ):
-            problem = f"key.py answers '{unasked[0]}', which lab.toml does not ask."
+            problem = f"The key answers '{unasked[0]}', which lab.toml does not ask."
             raise TcplabError(problem, "Correct one of them.")
         return key
 
@@ -187,5 +185,5 @@ def _shown(lab: LabSpec, carried: Sequence[VariantRuns]) -> Iterator[LessonResul
             for name, value in key.numbers.items()
             if not lab.question(name).low <= value <= lab.question(name).high
         ]
-        lesson = bool(catalogue.key_module(lab.name).lesson(variant_runs.runs))
+        lesson = bool(key_module(lab.name).lesson(variant_runs.runs))
         yield LessonResult(variant_runs.variant, lesson and not odd, "; ".join(odd))

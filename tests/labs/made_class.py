@@ -21,6 +21,7 @@ import click
 from labs.definition import catalogue
 from labs.definition.answers import record
 from labs.definition.assignment import Course, variant
+from labs.definition.key_file import key_module
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec
 from labs.grading.grade import ClassRequest, grade_all
@@ -108,7 +109,7 @@ def _run(student: Student, lab: LabSpec, folder: Path) -> None:
     place = carry_out_run(student.assignment, lab.runs[0], "virtual")
     values = values_of(str(place))
     runs = {LAB: MeasuredRun(tuple(values.values()))}
-    student.key = catalogue.key_module(LAB).key(runs, variables_of(lab, student.assignment.variant))
+    student.key = key_module(LAB).key(runs, variables_of(lab, student.assignment.variant))
 
 
 def grade(made: MadeClass, workers: int | None = None) -> Path:

@@ -14,6 +14,7 @@ import pytest
 from labs.definition import catalogue
 from labs.definition.assignment import variant
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import parse_number
@@ -38,7 +39,7 @@ _FACTORS = [8 * 1.024, 8.0, 1.024, 1.0, 1 / 1.024, 1 / 8, 1e3, 1e-3, 1e6, 1e-6, 
 def key_of(lab: LabSpec) -> Key:
     """The key of a made-up run of the lab."""
     variables = variables_of(lab, variant(COURSE, lab, "ann"))
-    key: Key = catalogue.key_module(lab.name).key(runs_of(LABS[lab.name].shown), variables)
+    key: Key = key_module(lab.name).key(runs_of(LABS[lab.name].shown), variables)
     return replace(key, frames={name: {7: 1.25, 90: 3.5} for name in key.frames})
 
 

@@ -12,6 +12,7 @@ from labs.definition import catalogue
 from labs.definition.answers import examples_of
 from labs.definition.assignment import Variant, variant
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.runs import combination_of, example_module, variables_of
 from labs.definition.spec import LabSpec
 from labs.grading.case import Verdict
@@ -45,9 +46,7 @@ def carried(lab: LabSpec, drawn: Variant, folder: Path) -> dict[str, MeasuredRun
 
 def disagreements(lab: LabSpec, drawn: Variant, folder: Path) -> list[str]:
     """Return the numbers that the marker does not call right, though the handout leads to them."""
-    key: Key = catalogue.key_module(lab.name).key(
-        carried(lab, drawn, folder), variables_of(lab, drawn)
-    )
+    key: Key = key_module(lab.name).key(carried(lab, drawn, folder), variables_of(lab, drawn))
     marker = marker_of(lab, key, {}, drawn)
     found = []
     asked = {each.id: each for each in lab.questions if each.kind == "number"}

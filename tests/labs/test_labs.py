@@ -28,6 +28,7 @@ from labs.definition.assignment import (
     variant,
     variant_from,
 )
+from labs.definition.key_file import key_module
 from labs.definition.runs import combination_of, example_module, settings, variables_of
 from labs.definition.spec import LabSpec, Option, Question
 from labs.definition.written import parse_number, unit_named
@@ -117,9 +118,7 @@ def test_every_lab_is_sound(tmp_path: Path) -> None:
                 variables_of(lab, own_variant)
             )
             assert handout_text(lab, own_variant).count("**") > 2 * len(lab.questions)
-        assert callable(catalogue.key_module(name).key) and callable(
-            catalogue.key_module(name).lesson
-        )
+        assert callable(key_module(name).key) and callable(key_module(name).lesson)
 
 
 def test_a_variant_is_the_secrets_and_the_ids(sack: LabSpec) -> None:

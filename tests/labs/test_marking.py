@@ -11,7 +11,8 @@ import pytest
 
 from labs.definition import catalogue
 from labs.definition.assignment import variant
-from labs.definition.key import Key, rate_mistakes
+from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.spec import LabSpec
 from labs.grading import files
 from labs.grading.case import AnswerMark, Case, Flag, exported_points
@@ -24,10 +25,10 @@ from labs.grading.moodle import own_worksheet
 from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
 from labs.grading.shared_work import other_variants, same_captures, same_student
 from labs.grading.tables import Person, cell, read_roster
-from labs.sack.key import DERIVED
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
-from topologies.units import Rate
+
+DERIVED = key_module("sack").DERIVED
 
 
 @pytest.fixture
@@ -220,10 +221,7 @@ def test_the_nearest_mix_up_is_named_and_none_of_two_that_are_as_near(marker: Ma
 
 
 def test_the_link_s_rate_and_the_amount_of_data_are_known_mix_ups(marker: Marker) -> None:
-    variables = {"bw": Rate.parse("1mbit")}
-    run = {"flow1.transfer_kbyte": 2640.0}
-    values = rate_mistakes(lambda _condition, name: run[name], "sack_off", variables["bw"])
-    own = _with_mistakes(marker, **values)
+    own = _with_mistakes(marker, link=1000.0, transfer=2640 / 1.024)
     assert mark(own, goodput_off="1 Mbit/s").mistake == "link"
     assert mark(own, goodput_off="2.58 Mbit/s").mistake == "transfer"
 

@@ -15,6 +15,7 @@ import pytest
 from labs.definition import catalogue
 from labs.definition.assignment import Assignment, variant
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.spec import LabSpec
 from labs.grading.case import AnswerMark, Case, Flag, Verdict
 from labs.grading.decisions import (
@@ -31,10 +32,11 @@ from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
 from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
 from labs.grading.tables import Person
-from labs.sack.key import DERIVED
 from labs.student.handout import handout_files
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser
 from tests.labs.conftest import COURSE
+
+DERIVED = key_module("sack").DERIVED
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 _PHONE = 390

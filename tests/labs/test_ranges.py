@@ -11,6 +11,7 @@ from hypothesis import strategies as some
 from labs.definition import catalogue
 from labs.definition.assignment import variant
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.runs import variables_of
 from labs.measuring.measures import Runs
 from labs.measuring.ranges import check_ranges, corners
@@ -30,13 +31,13 @@ def test_corners_are_all_ends_and_the_middle() -> None:
 
 
 def lesson(name: str, runs: Runs) -> bool:
-    return bool(catalogue.key_module(name).lesson(runs))
+    return bool(key_module(name).lesson(runs))
 
 
 def key(name: str, runs: Runs) -> Key:
     lab = catalogue.find(name)
     variables = variables_of(lab, variant(COURSE, lab, "ann"))
-    lab_key: Key = catalogue.key_module(name).key(runs, variables)
+    lab_key: Key = key_module(name).key(runs, variables)
     return lab_key
 
 

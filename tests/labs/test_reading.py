@@ -12,6 +12,7 @@ import pytest
 from labs.definition import catalogue
 from labs.definition.assignment import common_mistakes, rubric_items, variant
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.spec import READ_BY_HAND, LabSpec
 from labs.grading.case import Case
 from labs.grading.decisions import OVERRIDES, Overrides, apply_overrides, read_overrides
@@ -20,10 +21,11 @@ from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
 from labs.grading.pages import GradedClass, feedback_page, reading_page
 from labs.grading.tables import Person
-from labs.sack.key import DERIVED
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
+
+DERIVED = key_module("sack").DERIVED
 
 STUDENTS = 30
 SHIFT = 8
@@ -52,7 +54,10 @@ def class_of(lab: LabSpec, key: Key) -> list[Case]:
         name = f"student{number:02}"
         given = {"why": [f"In frame {number} SACK names each gap, so I waited {number} s less."]}
         case = Case(HandIn(Path(), name), Path(), InspectedHandIn(student=name, answers=given))
-        own, marks = variant(COURSE, lab, name), Marker(lab, key, {}, DERIVED, {}, {}).marks(given)
+        own, marks = (
+            variant(COURSE, lab, name),
+            Marker(lab, key, {}, DERIVED, {}, {}).marks(given),
+        )
         cases.append(replace(case, variant=own, person=Person(name), marks=marks, digest=name * 3))
     return cases
 

@@ -16,6 +16,7 @@ from labs.definition import catalogue
 from labs.definition.answers import parts_of, read_sheet, record
 from labs.definition.assignment import ANSWERS, Course, Dates, StudentDates, variant
 from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.runs import MODULE, example_module, variables_of
 from labs.definition.spec import HANDED_IN_FILES, LabSpec, Question
 from labs.grading import class_grading
@@ -156,7 +157,7 @@ def run_all(student: Student, lab: LabSpec, course: Course, folder: Path) -> Non
         values = values_of(str(carry_out_run(student.assignment, run, "virtual")))
         runs[run.name] = MeasuredRun(tuple(values.values()))
     variables = variables_of(lab, student.assignment.variant)
-    student.key = catalogue.key_module(lab.name).key(runs, variables)
+    student.key = key_module(lab.name).key(runs, variables)
     assert parts_of(lab, answers, None).settings.keys() == {r.name for r in lab.runs if r.chosen}
 
 

@@ -24,7 +24,8 @@ from labs.definition.answers import (
     record,
 )
 from labs.definition.assignment import ANSWERS, Assignment, nominal_variant, variant
-from labs.definition.key import Key, first
+from labs.definition.key import Key
+from labs.definition.key_file import key_module
 from labs.definition.runs import (
     MODULE,
     combination_of,
@@ -120,11 +121,6 @@ def test_feedback_says_what_a_wrong_frame_is(sack: LabSpec) -> None:
     assert note("50").startswith("This frame is ordinary")
     broken_off = replace(marker, runs={"sack": MeasuredRun(({},))})
     assert broken_off.marks({"timeout_frame": ["41"]})
-
-
-def test_of_what_is_frequent_only_the_first_is_evidence() -> None:
-    assert first({9: 2.0, 4: 1.5, 12: 3.0}) == {4: 1.5}
-    assert first({}) == {}
 
 
 def test_a_line_is_not_called_a_frame(sack: LabSpec) -> None:
@@ -306,7 +302,7 @@ def _marker(lab: LabSpec, chance: random.Random) -> Marker:
     """What marks a student whose runs measured something near the made-up values."""
     made = LABS[lab.name]
     values = {place: value * chance.uniform(0.9, 1.1) for place, value in made.shown.items()}
-    module = catalogue.key_module(lab.name)
+    module = key_module(lab.name)
     variables = variables_of(lab, variant(COURSE, lab, f"student{chance.random()}"))
     key: Key = module.key(runs_of(values), variables)
     pictures = {question.id: "" for question in lab.questions if question.kind == "graph"}
