@@ -1,7 +1,4 @@
-"""What an experiment is: frozen data that run directories store and guests receive.
-
-In short: a topology, flows over it, and conditions under which the same flows are measured.
-"""
+"""What an experiment is: frozen data that run directories store and guests receive."""
 
 from __future__ import annotations
 
@@ -31,26 +28,19 @@ _OF_DATAGRAMS = ("call", "ping")
 
 
 def parameter(default: str, kind: type[Q], meaning: str) -> Q:
-    """Return a field of an experiment's parameters: its default as text, and its sentence in
-    --help.
-    """
+    """Return a field of an experiment's parameters with its default and its line of --help."""
     value: Q = field(default=kind.parse(default), metadata={"meaning": meaning})
     return value
 
 
 def word(default: str, meaning: str, parts: tuple[str, ...] = ()) -> str:
-    """Return a field that is a word and not a quantity; its class checks it in __post_init__.
-
-    `parts` are what a shell offers for it, or for each of several joined by +.
-    """
+    """Return a field that is a word; `parts` are what a shell offers for it, or joined by +."""
     value: str = field(default=default, metadata={"meaning": meaning, "parts": parts})
     return value
 
 
 def claim_of(documentation: str | None) -> str:
-    """Return what an experiment claims: the first paragraph of its module's docstring, in one
-    line.
-    """
+    """Return an experiment's claim: the first paragraph of its module's docstring, in one line."""
     return " ".join((documentation or "").partition("\n\n")[0].split())
 
 
@@ -82,10 +72,7 @@ CONGESTION_CONTROLS = (
 
 
 def congestion_control(algorithm: str) -> Condition:
-    """Return the condition that all hosts send with `algorithm`, proved from their sockets.
-
-    Raises UsageError for one that the lab lacks.
-    """
+    """Return the condition that hosts send with an algorithm of the lab. Raises UsageError."""
     if algorithm not in CONGESTION_CONTROLS:
         raise unknown_congestion_control(algorithm)
     return sending_with(algorithm)
@@ -100,10 +87,7 @@ def unknown_congestion_control(algorithm: str) -> UsageError:
 
 
 def sending_with(algorithm: str) -> Condition:
-    """Return the condition that all hosts send with `algorithm`, proved from their sockets.
-
-    It is the kernel's, or comes with a module of the spec.
-    """
+    """Return the condition that hosts send with `algorithm`, proved from their sockets."""
     sysctls = (("net.ipv4.tcp_congestion_control", algorithm),)
     return Condition(algorithm, algorithm, sysctls, (Proof("congestion_control", algorithm),))
 
@@ -430,10 +414,7 @@ class ExperimentSpec:
     draws: tuple[Draw, ...] = ()
 
     def for_guest(self) -> ExperimentSpec:
-        """Return what is carried out: the claim that is judged later must not change a packet.
-
-        Nor does the name of the kernel.
-        """
+        """Return what is carried out: neither claim nor name of the kernel may change a packet."""
         return replace(self, headline=None, kernel=DEFAULT_KERNEL)
 
     def capture_bytes(self) -> int:

@@ -1,8 +1,4 @@
-"""One BBR flow keeps half of a link with a deep queue, however many loss-based flows it meets.
-
-BBR version 1 meets CUBIC or Reno flows in a FIFO queue of several bandwidth-delay products.
-README.md has the law, its source, and what was found.
-"""
+"""One BBR flow keeps half of a link with a deep queue, however many loss-based flows it meets."""
 
 from dataclasses import dataclass, replace
 

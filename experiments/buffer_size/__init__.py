@@ -1,7 +1,4 @@
-"""A queue of a round trip's packets by the root of the number of flows keeps a link busy.
-
-README.md has the law of Appenzeller, Keslassy and McKeown, and what was found.
-"""
+"""A queue of a round trip's packets by the root of the number of flows keeps a link busy."""
 
 from dataclasses import dataclass
 from math import sqrt

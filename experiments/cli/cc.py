@@ -1,11 +1,4 @@
-"""`tcplab cc`: build a congestion control, try it and compare it with Reno.
-
-It is never loaded into this computer's kernel.
-
-A try is a smoke test (it loads, proves that it is in use, its window moves, it survives loss, it
-unloads), then experiments.custom_cc under the three published conditions, each in a guest of its
-own.
-"""
+"""`tcplab cc`: build a congestion control, smoke-test it in a guest, and compare it with Reno."""
 
 import sys
 from collections.abc import Iterator
@@ -116,11 +109,7 @@ def _build(module: KernelModule, lab: Lab) -> None:
 
 
 def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
-    """Run the module alone for a short time and describe the run in a sentence.
-
-    A run that ends has loaded the module and removed it again without a crash. Raises TcplabError
-    for a failed proof or a window that never moved.
-    """
+    """Run the module alone, and describe the run. Raises TcplabError unless its window moved."""
     spec = _spec(file, _SMOKE, lab)
     with scratch() as raw:
         try:

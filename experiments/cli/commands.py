@@ -24,10 +24,7 @@ from topologies.notation import toml_file
 
 
 def defaults_file() -> Path:
-    """Return the path of the file by the XDG Base Directory Specification; it need not exist.
-
-    A user unknown to the system has no home and no file.
-    """
+    """Return the path of the file by the XDG Base Directory Specification; it need not exist."""
     settings = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return Path(settings, "tcplab/defaults.toml")
 

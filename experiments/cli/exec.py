@@ -239,10 +239,7 @@ def _equal(out: Path) -> str:
 
 
 def _closed_port(server: Host, command: tuple[str, ...], ports: tuple[int, ...]) -> str:
-    """Wait for the server, and return the port that stays closed, in words; empty if none does.
-
-    A port that the command names may be one that is meant to be closed: another one will do.
-    """
+    """Wait for the server, and return the port that stays closed, in words; empty if none does."""
     for port in ports:
         if not server.listens(port, _SERVER_STARTS):
             return f"port {port}"

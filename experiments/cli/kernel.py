@@ -1,7 +1,4 @@
-"""`tcplab kernel`: list, build, remove, compare and test the kernels that hosts can run.
-
-`tcplab packetdrill SCRIPT`: packetdrill scripts in the lab kernel, in virtual time.
-"""
+"""`tcplab kernel` and `tcplab packetdrill`: kernels that hosts can run, and scripts on them."""
 
 import json
 import sys

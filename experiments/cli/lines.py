@@ -1,7 +1,4 @@
-"""The commands in the order of the help, each with its line.
-
-The standard library only: the launcher prints this help before libraries are installed.
-"""
+"""The commands in the order of the help. The launcher prints it before libraries are installed."""
 
 import sys
 

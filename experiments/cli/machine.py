@@ -1,9 +1,4 @@
-"""`tcplab report`, `completion`, `doctor` and `clean`.
-
-./tcplab starts the last two without these libraries.
-
-`tcplab docs`, `release`, `lock` and `man`.
-"""
+"""`tcplab report`, `completion`, `doctor`, `clean`, `docs`, `release`, `lock` and `man`."""
 
 import os
 import sys

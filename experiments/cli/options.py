@@ -1,7 +1,4 @@
-"""Options that several commands share, an experiment's parameters as options, and `--json`.
-
-`--json` of run, sweep, reproduce and runs list has one schema (docs/reference/run-directory.md).
-"""
+"""Options that several commands share, parameters as options, and the document of `--json`."""
 
 import dataclasses
 import sys

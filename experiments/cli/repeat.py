@@ -1,7 +1,4 @@
-"""`tcplab verify`: a run or a sweep repeated and compared byte by byte.
-
-`tcplab reproduce`.
-"""
+"""`tcplab verify` and `tcplab reproduce`."""
 
 import shlex
 from dataclasses import replace

@@ -129,10 +129,7 @@ _BETWEEN = 5.0  # seconds between two lines, if no terminal is there to show a b
 
 
 class RunProgress(Listener):
-    """Adds up the clocks of all seeds; shows a bar, or lines where standard error is no terminal.
-
-    It starts with the first seed: building a kernel shows its own progress before.
-    """
+    """Adds up the clocks of all seeds; shows a bar, or lines if standard error is no terminal."""
 
     def __init__(self, request: RunRequest) -> None:
         self._request = request

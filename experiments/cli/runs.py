@@ -1,7 +1,4 @@
-"""`tcplab runs`, `compare` and `open`: the store and its runs.
-
-`tcplab figure` and `tcplab bundle`: figures, tables and artefacts for papers.
-"""
+"""`tcplab runs`, `compare`, `open`, `figure` and `bundle`."""
 
 from __future__ import annotations
 
@@ -83,10 +80,7 @@ def _points_table(out: Path) -> Table:
 
 
 def _usable(kept: list[Kept]) -> set[str]:
-    """Return the keys of points that this code and lab would reproduce.
-
-    Without a ready lab these are all points.
-    """
+    """Return the keys of points that this code and lab would reproduce; all without a ready lab."""
     from experiments.spec import DEFAULT_KERNEL
     from experiments.study.grid import KERNEL
 

@@ -1,7 +1,4 @@
-"""`tcplab sweep`, `tcplab scheduler` and `tcplab worker`.
-
-What they need is imported when they are called: a single run does not.
-"""
+"""`tcplab sweep`, `scheduler` and `worker`; what they need is imported when they are called."""
 
 from __future__ import annotations
 

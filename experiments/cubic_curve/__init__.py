@@ -1,8 +1,4 @@
-"""After a loss CUBIC's window follows a cubic function of time, whatever the round trip is.
-
-A lone CUBIC flow over a long path with a queue that overflows now and then. README.md has the law,
-its source, and what was found.
-"""
+"""After a loss CUBIC's window follows a cubic function of time, whatever the round trip is."""
 
 from dataclasses import dataclass
 

@@ -52,10 +52,7 @@ class Epoch:
 
 
 def epochs_of(samples: Sequence[SocketSample]) -> list[Epoch]:
-    """Return all epochs after slow start's loss, whose W_max is unknown; the last may be cut.
-
-    W_max follows from the windows at the losses before it, with fast convergence.
-    """
+    """Return the epochs after slow start's loss. W_max follows from the losses before each."""
     epochs: list[Epoch] = []
     largest = 0.0
     for samples_between in _between_losses(samples):

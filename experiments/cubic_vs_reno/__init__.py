@@ -72,11 +72,7 @@ class CubicVsRenoParameters(DrawnPhases, LinkParameters):
 
 
 def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
-    """Send from right to left through the router.
-
-    Starts of several flows are drawn within a second, more than the longest round trip published.
-    A flow from top, if asked for, meets the others at the router's port towards left.
-    """
+    """Send from right to left; a flow from top, if asked for, meets the others at the router."""
     second, streams = Duration.parse("1s"), parameters.streams
     flow = Flow("flow", "right", "left", parameters.duration, interval=second)
     other = replace(

@@ -83,10 +83,7 @@ class CustomCcParameters(DrawnPhases, LinkParameters):
 
 
 def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
-    """Send from right to left through the router.
-
-    Starts of several flows are drawn within a second, more than the longest round trip published.
-    """
+    """Send from right to left through the router."""
     module = parameters.loaded()
     algorithms = parameters.algorithms(module)
     others = Channel(parameters.bw, queue=parameters.queue)

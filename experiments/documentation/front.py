@@ -1,7 +1,4 @@
-"""README's pictures: SVG of a run and a sweep that README types, as their pages have them.
-
-`tcplab docs` draws them again into a checkout's docs/; a test compares them with what it has.
-"""
+"""README's pictures as SVG, from a run and a sweep; `tcplab docs` draws them into docs/."""
 
 import re
 import shlex

@@ -1,14 +1,6 @@
-"""The gallery: pictures, each with the commands that draw it from its seed.
+"""The gallery of docs/gallery/pictures.toml, and the recorded stage: a grid of short runs.
 
-docs/gallery/pictures.toml lists them. A picture is drawn in a scratch folder by the commands as a
-reader types them. The cache keeps it by a digest of the commands, the gallery's studies, all
-templates and all code.
-
-The recorded stage of the site: a grid of short runs, and a page that plays them.
-
-A download and a call share one link. A piece has the runs that differ in their queue alone; the
-page loads a piece when its settings are chosen. The cache keeps pieces by a digest of the grid,
-the lab and the code.
+The cache keeps pictures and pieces by a digest of all that they depend on.
 """
 
 import hashlib
@@ -73,10 +65,7 @@ _GRAPH = re.compile(r'<section class="graph" id="([^"]+)"')
 
 @dataclass(frozen=True)
 class GalleryPicture:
-    """A picture and its `commands`.
-
-    `file` is a picture, or the page of a run or sweep of which it shows `graphs`.
-    """
+    """A picture by `commands`: `file` is it, or a page of a run or sweep that shows `graphs`."""
 
     name: str
     title: str
@@ -113,11 +102,9 @@ def kept_folder() -> Path:
 def made(
     wanted: Sequence[GalleryPicture], program: Sequence[str], report: Callable[[str], None]
 ) -> dict[str, Path]:
-    """Return the files of pictures by their names in the site, after drawing the missing ones.
+    """Return the pictures' files by their names in the site; draw missing ones with `program`.
 
-    `program` starts the commands; `report` gets the title of each new picture. One that needs a
-    compiler which is not here is left out. Raises CommandError if a command fails otherwise,
-    TcplabError without the file or a graph.
+    Leaves out one that needs a missing compiler. Raises CommandError and TcplabError.
     """
     files = {}
     for picture in wanted:
@@ -215,10 +202,7 @@ _FIRST = Piece(("10mbit", "10ms", "0%"), "reno")
 
 
 def recorded(lab: Lab, report: Callable[[str], None]) -> dict[str, Path]:
-    """Return the page and the pieces by their names in the site, after recording missing ones.
-
-    `report` gets a line when recording begins. Raises TcplabError if a run fails.
-    """
+    """Return the page and its pieces by name, after recording missing ones. Raises TcplabError."""
     folder = _folder(lab)
     pieces = [Piece(link, algorithm) for link in LINKS for algorithm in ALGORITHMS]
     missing = dict.fromkeys(each.link for each in pieces if not (folder / each.file).exists())

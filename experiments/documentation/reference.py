@@ -1,8 +1,4 @@
-"""The generated reference: commands, units, specs, parameters, disciplines and columns.
-
-Bounds are those that the classes state: each field is tried with 0 and with a huge value, and the
-remedy of the error is the bound.
-"""
+"""The generated reference. Bounds are the remedies that classes give for 0 and a huge value."""
 
 import dataclasses
 import inspect

@@ -1,8 +1,4 @@
-"""The documentation as a site, from docs/ and generated pages, built without a network.
-
-Zensical (https://zensical.org/docs/), the successor of Material for MkDocs, builds it and checks
-the links. Its settings are written as mkdocs.yml; JSON is a part of YAML.
-"""
+"""The documentation as a site by Zensical (https://zensical.org/docs/), the heir of MkDocs."""
 
 import importlib.util
 import json
@@ -35,11 +31,7 @@ _FETCHED_SCRIPT = re.compile(r'<script src="https://unpkg\.com/[^"]*"[^>]*>')
 
 
 def build(generated: Mapping[str, str], drawn: Mapping[str, Path], out: Path) -> None:
-    """Write the site to `out`, with `generated` pages and `drawn` files by their names in it.
-
-    Raises TcplabError without Zensical or docs, for a dead link, and for a page that the plan
-    lacks.
-    """
+    """Write the site to `out`, with `generated` pages and `drawn` files. Raises TcplabError."""
     if not importlib.util.find_spec("zensical"):
         raise TcplabError(
             "Zensical, which builds the site, is not installed.",
@@ -118,10 +110,7 @@ def _with_links(
 
 
 def navigation(parts: Sequence[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
-    """Return the plan's parts with each `*` replaced by the pages that it stands for.
-
-    Raises TcplabError for a page that is in no part, and for a part that names no page.
-    """
+    """Return the plan's parts with pages for each `*`. Raises TcplabError for one in no part."""
     rest = set(names)
     tree = [{part["title"]: list(_listed(part["pages"], names, rest))} for part in parts]
     if rest:
@@ -153,11 +142,7 @@ def _render(work: Path) -> None:
 
 
 def _search_locally(site: Path) -> None:
-    """Let the search work in pages that are opened as files.
-
-    Browsers start no worker from a file, so Zensical's pages fetch a replacement from a server.
-    Here the worker starts from its text, which a script of the site contains.
-    """
+    """Start the search's worker from its text: browsers start no worker from a local file."""
     (searcher,) = (site / "assets/javascripts/workers").glob("search*.js")
     worker = Path(__file__).with_name("local_worker.js").read_text(encoding="utf-8")
     text = json.dumps(searcher.read_text(encoding="utf-8"))

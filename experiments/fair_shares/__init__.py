@@ -1,8 +1,4 @@
-"""Reno flows with the same round trip share a link evenly.
-
-Several pairs of hosts around one bottleneck with a FIFO queue. README.md has the law, its source,
-and what was found.
-"""
+"""Reno flows with the same round trip share a link evenly."""
 
 from dataclasses import dataclass
 
@@ -23,10 +19,7 @@ class FairSharesParameters(DrawnPhases, LinkParameters):
 
 
 def experiment(parameters: FairSharesParameters) -> ExperimentSpec:
-    """Send for the same time. The servers count the bytes.
-
-    The starts are drawn within a second, 25 round trips: no flow is first in every seed.
-    """
+    """Send for the same time; starts are drawn within a second, so that no flow is always first."""
     number = parameters.streams.base
     flows = pair_flows(number, parameters.duration)
     topology, conditions = dumbbell(number, parameters.channel()), (congestion_control("reno"),)

@@ -43,9 +43,7 @@ def losses(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
 def _readings(
     port: Port, spec: ExperimentSpec, folder: Path
 ) -> Iterator[tuple[Channel, list[ProofRow], list[ProofRow]]]:
-    """Yield each channel that the port had, with its qdiscs at the beginning and the end of its
-    time.
-    """
+    """Yield each channel of the port, with its qdiscs at the beginning and end of its time."""
     readings = json_value((folder / "qdiscs.json").read_text())
     channel, before = port.channel, readings["before"].get(port.name)
     if channel is None:
@@ -61,10 +59,7 @@ def _readings(
 
 
 def _handed_down(port: Port, spec: ExperimentSpec, folder: Path) -> int | None:
-    """Buffers of up to 64 KB that the hosts behind `port` sent, if segmentation is on; else None.
-
-    netem draws once for each of them, while tc counts its `packets` as segments.
-    """
+    """Return the buffers that hosts behind `port` sent with segmentation: netem draws for each."""
     if spec.topology.segmentation == "off":
         return None
     directions = [
@@ -164,10 +159,7 @@ def _seen(counters: dict[str, Counters], host: str) -> int:
 def _of_data(
     port: str, reordering: HostReordering, grown: dict[str, int], seen_by_tcp: int
 ) -> ProofRow:
-    """Judge reordered data: TCP sees it unless the draw is frozen, which lets all or none wait.
-
-    Before Linux 3.6 that draw let every second buffer leave at once, which netem did not count.
-    """
+    """Judge reordered data: TCP sees it unless the draw is frozen, or counts by twos."""
     every_second = bool(seen_by_tcp and not grown["requeues"])
     frozen = reordering.correlation == WHOLE and reordering.gap.base == 1 and not every_second
     # A correlated draw may have let all packets wait.
@@ -208,10 +200,7 @@ def _of_acknowledgements(port: str, reordering: HostReordering, grown: dict[str,
 
 
 def _allowed(reordering: HostReordering, sent: int) -> list[tuple[int, int]]:
-    """Return how many of `sent` packets may leave at once: ranges (lowest, highest).
-
-    Partly correlated draws have no simple distribution: any number may.
-    """
+    """Return how many of `sent` packets may leave at once: ranges (lowest, highest)."""
     if reordering.correlation == WHOLE:
         return [(0, 0), (max(0, sent // reordering.gap.base - 1), sent // reordering.gap.base + 1)]
     if reordering.correlation.base:

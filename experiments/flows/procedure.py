@@ -47,11 +47,7 @@ _ORPHANED, _LOOK = 3600.0, 10.0  # seconds: of a connection without a program, b
 
 
 def perform(data: Any, job: JobContext) -> None:
-    """Carry out the experiment that `data` describes. Each condition's results come as it ends.
-
-    A job that was started ahead captures already while it waits, its only condition: tcpdump takes
-    a third of the CPU time between its order and its first packet.
-    """
+    """Carry out the experiment that `data` describes; one started ahead captures already."""
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     job.enter("building the network")
     job.line.network()
@@ -212,11 +208,7 @@ def _capturing(
     warnings: list[str],
     job: JobContext,
 ) -> Iterator[None]:
-    """tcpdump on each captured interface, ready before the first packet, ended after the last.
-
-    Those that have `begun` already are ended too. Raises TcplabError for a capture that was cut
-    short; packets that tcpdump missed are a warning.
-    """
+    """Capture interfaces by tcpdump. Raises TcplabError if one is cut short; warns of misses."""
     with all_ended_afterwards() as processes:
         processes += begun
         if not begun:

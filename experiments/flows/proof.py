@@ -19,10 +19,7 @@ _NEGOTIATED, _WITHOUT_CONNECTION = "sack", ("SYN-SENT", "SYN-RECV")
 
 
 def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[str, Any]:
-    """{"held": bool, "proofs": [rows]} from the files of a condition's folder.
-
-    A condition that names proofs of which none can be looked at did not hold.
-    """
+    """Return {"held": bool, "proofs": [rows]}; False without a row for a condition with proofs."""
     named = [row for proof in condition.proofs for row in _PROOFS[proof.kind](proof, spec, folder)]
     named += _initial_windows(condition, folder) + _own_congestion_controls(spec, folder)
     proofs = named + losses(spec, folder) + reorderings(spec, folder)
@@ -51,11 +48,7 @@ def _initial_windows(condition: Condition, folder: Path) -> list[ProofRow]:
 
 
 def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    """Return a row for every flow: from the SYNs in its receiver's capture, else from its sender's
-    socket.
-
-    Each capture and each file of samples is read once, whatever the number of flows.
-    """
+    """Return a row for every flow: from SYNs in its receiver's capture, or its sender's socket."""
     captured = {
         port.node: port.name for port in reversed(spec.topology.ports) if port.name in spec.captures
     }
@@ -103,10 +96,7 @@ def _syns(capture: Path) -> dict[int, list[str]]:
 
 
 def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRow:
-    """SACK-permitted (RFC 2018, section 2) on both SYNs or on none; tcpdump prints sackOK.
-
-    With ECN the SYNs have the flags E and W too.
-    """
+    """Find SACK-permitted (RFC 2018, section 2) on both SYNs or on none; ECN adds E and W."""
     flags = {"SYN": r"Flags \[S[EW]*\]", "SYN-ACK": r"Flags \[S\.[EW]*\]"}
     offers = {
         side: ["sackOK" in line for line in lines if re.search(flag, line)]
@@ -129,9 +119,7 @@ def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRo
 
 
 def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    """Return the algorithm of the sockets of each flow that has none of its own, in every
-    sample.
-    """
+    """Return the algorithm of each flow that chooses none, in every sample of its socket."""
     flows = [flow for flow in spec.flows if flow.is_connection and not flow.congestion_control]
     algorithms = _of_senders("congestion_control", flows, spec, folder)
     return [_sends_with(proof.expected, flow, values) for flow, values in algorithms]
@@ -149,10 +137,7 @@ def _own_congestion_controls(spec: ExperimentSpec, folder: Path) -> list[ProofRo
 def _of_senders(
     field: str, flows: list[Flow], spec: ExperimentSpec, folder: Path
 ) -> Iterator[tuple[Flow, set[Any]]]:
-    """Yield each flow with every value that a field of its sender's socket had.
-
-    Each host's samples are read once.
-    """
+    """Yield each flow with every value of a field of its sender's socket."""
     senders = dict.fromkeys(flow.sender for flow in flows)
     values = {host: _seen(folder / f"{host}.sockets.jsonl", field) for host in senders}
     for flow in flows:
@@ -161,10 +146,7 @@ def _of_senders(
 
 
 def _seen(samples: Path, field: str) -> dict[str, set[Any]]:
-    """Return the values of a field, by the remote end of the socket.
-
-    What is negotiated counts only for sockets that have a connection.
-    """
+    """Return the values of a field by the remote end; what is negotiated only of connections."""
     values: dict[str, set[Any]] = {}
     with samples.open() as lines:
         for line in lines:

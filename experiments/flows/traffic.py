@@ -255,10 +255,7 @@ def _bytes(rate: int) -> Size:
 
 
 def planned(flow: str, traffic: str, duration: Duration, seed_name: str) -> tuple[Exchange, ...]:
-    """Return the exchanges of the flow named `flow`; `seed_name` names the draw.
-
-    Raises UsageError.
-    """
+    """Return the exchanges of a flow; `seed_name` names the draw. Raises UsageError."""
     word, *given = traffic.split()
     kind = named("There is no traffic", word, TRAFFIC)
     values = dict[str, str]()

@@ -1,10 +1,6 @@
 """The flows of a condition: servers, clients, changes of the link, and the end of the last packet.
 
-Runs with experiments.flows.procedure, in the guest or natively.
-
-Programs of a study that carry a flow instead of iperf: their start, their end, what came.
-
-They may be a student's, so the rate is that of bytes which no program can know before they came.
+Programs may carry a flow. They may be a student's, so the rate is that of unpredictable bytes.
 """
 
 import json
@@ -138,11 +134,7 @@ def transfer(
     job: JobContext,
     sampling: AbstractContextManager[None],
 ) -> list[str]:
-    """Run all flows, each from its start: wait for servers, for clients to end, and for buffers.
-
-    Sockets are sampled from the start line on, which all cross when the servers listen.
-    What has not arrived when patience ends is cut off; the sentences that say so are returned.
-    """
+    """Run all flows from their starts to empty buffers; return a sentence for each cut off."""
     patience = _PATIENCE_VIRTUAL if job.virtual else _PATIENCE_REAL
     cut: list[str] = []
     with ExitStack() as watched, all_ended_afterwards() as processes:
@@ -198,10 +190,7 @@ def _starts_and_ends(flows: list[Flow]) -> list[tuple[float, Flow]]:
 
 
 def _end_program(flow: Flow, client: Popen[bytes], begin: float, folder: Path) -> bool:
-    """End a program and return whether it had ended by itself.
-
-    Then iperf's last line is written for one that sent its amount.
-    """
+    """End a program, write iperf's line for an amount, and return whether it had ended before."""
     in_time = _end(client, begin + flow.end.seconds)
     if not flow.amount:
         return in_time
@@ -229,10 +218,7 @@ def _bound(
     live: LiveNetwork,
     folder: Path,
 ) -> None:
-    """End a flow that has data on its way at that instant, and write iperf's last line for it.
-
-    Resets answer what the sender's kernel still sends.
-    """
+    """End a flow that has data on its way at that instant, and write iperf's last line for it."""
     port = f":{flow.port}"
 
     def open_ones() -> list[dict[str, Any]]:
@@ -326,9 +312,7 @@ def without_result(flow: Flow, folder: Path) -> str:
 
 
 def _settled(spec: ExperimentSpec, live: LiveNetwork, patience: float) -> bool:
-    """Return whether all connections closed and the last packet arrived within `patience`
-    seconds.
-    """
+    """Return whether connections closed and the last packet arrived within `patience` (s)."""
     busy = hosts_of(spec)
 
     def quiet() -> bool:
@@ -372,11 +356,7 @@ def _wrong_bytes(spec: ExperimentSpec, folder: Path, job: JobContext) -> list[st
 
 
 def receive_kib(flows: int) -> int:
-    """KiB for which each of the receivers of `flows` asks at once.
-
-    A receiver fills what it asks for: a thousand of a megabyte each would take all memory of a
-    guest.
-    """
+    """Return the KiB for which each receiver asks at once: a guest has memory for so many."""
     return max(_RECEIVE_LEAST, min(_RECEIVE_MOST, _RECEIVE_ALL // flows))
 
 
@@ -390,10 +370,7 @@ def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, fol
 
 
 def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
-    """Protocols and ports on which a host listens.
-
-    The UDP ones are from proc_net(5), whose second column is the local address in hexadecimal.
-    """
+    """Return protocols and ports on which a host listens; those of UDP from proc_net(5)."""
     tcp = {("tcp", int(row["local"].rpartition(":")[2])) for row in _sockets(live, host, LISTEN)}
     lines = Path(f"/proc/{live.pid(host)}/net/udp").read_text().splitlines()[1:]
     return tcp | {("udp", int(line.split()[1].partition(":")[2], 16)) for line in lines}
@@ -418,9 +395,7 @@ def _start_client(
 
 
 def _extent(flow: Flow) -> list[str]:
-    """Return how much is sent, how fast if it is UDP, by which algorithm, and how often iperf
-    reports.
-    """
+    """Return iperf's options for amount, rate (of UDP), algorithm and interval."""
     much = ["-n", str(flow.amount.base)] if flow.amount else ["-t", f"{flow.duration.seconds:g}"]
     fast = ["-u", "-b", str(flow.rate.base)] if flow.rate else []
     how = ["-Z", flow.congestion_control] if flow.congestion_control else []
@@ -441,10 +416,7 @@ def _end(client: Popen[bytes], instant: float) -> bool:
 
 
 def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float) -> str:
-    """Wait for iperf's client; a sentence if it has to be cut off, else empty.
-
-    Raises TcplabError if it fails.
-    """
+    """Wait for iperf's client; return a sentence if cut off. Raises TcplabError if it fails."""
     output = folder / f"{flow.name}.client.txt"
     if not wait_until_ended(client, flow.duration.seconds + patience):
         return (

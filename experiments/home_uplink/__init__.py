@@ -1,8 +1,4 @@
-"""A call, a probe and web fetches share the uplink of a home with uploads.
-
-The modem has a long queue; the router in front of it may shape, and has a discipline. It makes no
-claim: README.md has the settings.
-"""
+"""A call, a probe and web fetches share the uplink of a home with uploads."""
 
 from dataclasses import dataclass
 

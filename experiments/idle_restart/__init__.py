@@ -1,7 +1,4 @@
-"""After a pause a connection begins again from its initial window, unless it keeps the old one.
-
-README.md has the law of RFC 5681, and what was found.
-"""
+"""After a pause a connection begins again from its initial window, unless it keeps the old one."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,4 @@
-"""A shorter least time-out ends the pauses of many senders that answer one receiver at once.
-
-README.md has the law, its source, and what was found.
-"""
+"""A shorter least time-out ends the pauses of many senders that answer one receiver at once."""
 
 from dataclasses import dataclass
 

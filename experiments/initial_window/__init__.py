@@ -1,7 +1,4 @@
-"""A larger initial window saves a short flow the round trips that slow start would need for it.
-
-README.md has the law of RFC 6928, and what was found.
-"""
+"""A larger initial window saves a short flow the round trips that slow start would need for it."""
 
 from dataclasses import dataclass
 

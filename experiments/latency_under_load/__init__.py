@@ -1,7 +1,5 @@
-"""A discipline that controls its queue keeps the round trip short on a link that is busy both ways.
-
-Four flows in each direction fill a link, as in the RRUL test, and a probe measures the round trip.
-README.md has the laws, their sources, and what was found.
+"""A discipline that controls its queue keeps the round trip short on a link that is busy both
+ways.
 """
 
 from dataclasses import dataclass, replace

@@ -1,8 +1,4 @@
-"""Under random loss the rate of Reno is what the formula of Padhye and others says.
-
-Pairs of hosts that share only a switch, each with a different loss rate: one run gives the whole
-curve. README.md has the law, its source, and what was found.
-"""
+"""Under random loss the rate of Reno is what the formula of Padhye and others says."""
 
 from dataclasses import dataclass
 

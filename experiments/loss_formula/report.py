@@ -70,10 +70,7 @@ def compare(results: RunResults) -> LawComparison:
 
 
 def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
-    """Return flows with a loss and a result, whose kernel counts time-outs.
-
-    An old kernel does not count them (CountersFile.on_kernel).
-    """
+    """Return flows with a loss and a result, whose kernel counts time-outs."""
     counters = measured.trial.files.counters(Problems())
     losses = results.run.parameters.get("losses", "").split("+")
     flows = []

@@ -1,8 +1,4 @@
-"""A sender with pacing loses its first packets at a larger window than one that sends in bursts.
-
-Two equal paths are filled by slow start: behind one sender fq paces, behind the other is a FIFO.
-README.md has the law, and what was found.
-"""
+"""A sender with pacing loses its first packets at a larger window than one that sends in bursts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -89,10 +85,7 @@ class PacingParameters(LinkParameters):
         return high
 
     def metric(self, flow: str) -> str:
-        """Return the metric of a flow: half the window when TCP hears of its first loss.
-
-        A round trip before, when the packet was sent, slow start had half as large a window.
-        """
+        """Return half the window when TCP hears of its first loss: that of the packet's start."""
         seconds = _ROUND_TRIPS * 2 * self.delay.seconds
         return f"(max cwnd[{flow}] / 2)@..{seconds:g}s"
 

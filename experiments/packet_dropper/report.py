@@ -41,9 +41,7 @@ NOTES = (
     f"Throughput = {FRAME} x requests / average time, as in the original.",
 )
 _PUBLISHED = {"bw": "100mbit", "delay": "50us", "jitter": "0s", "requests": "100000"}
-"""Settings of the published times, whatever was dropped; the delay is that of a laboratory's own
-cables.
-"""
+"""Settings of the published times; the delay is that of a laboratory's cables."""
 
 
 def spread_of(times: Sequence[float]) -> float:

@@ -245,11 +245,7 @@ class PlayEvent:
 
 
 def events(samples: Frame, probes: Frame, folder: Path) -> list[PlayEvent]:
-    """Return all events of a run, in order of time.
-
-    `samples` are those of the whole run, `probes` the packets sent as tail loss probes. `folder`
-    is the condition's, with counters.json.
-    """
+    """Return all events by time, of the samples and tail loss `probes` of a condition's folder."""
     grown = _grown(folder)
     flows = np.unique(samples.columns["flow"])
     found = [event for flow in flows for event in _of_flow(_only(samples, flow), int(flow), grown)]

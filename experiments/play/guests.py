@@ -27,11 +27,7 @@ class MovedOn(Exception):
 
 
 class WaitingGuest(threading.Thread):
-    """A guest from its boot to its end, in a separate thread.
-
-    It must be one thread: the kernel ends a sandbox when the thread that started it ends
-    (PR_SET_PDEATHSIG of prctl(2)).
-    """
+    """A guest from its boot to its end in one thread, with which the kernel ends its sandbox."""
 
     def __init__(self, lab: Lab, limits: Limits, processor: int | None) -> None:
         super().__init__(name="guest", daemon=True)
@@ -118,10 +114,7 @@ class GuestPool:
         self._filler.join()
 
     def take(self, limits: Limits) -> WaitingGuest:
-        """Return the guest that waits longest, or a new one, not yet ready.
-
-        Each needs its `fill_soon`.
-        """
+        """Return the guest that waits longest, or a new one; each needs `fill_soon`."""
         with self._lock:
             is_fit = bool(self._guests) and limits.memory_mib == self._limits.memory_mib
             guest = self._guests.pop(0) if is_fit else self._boot(limits)

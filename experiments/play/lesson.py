@@ -1,11 +1,6 @@
-"""Lessons: Markdown with front matter, whose steps set the sliders and ask before they show.
+"""Lessons: Markdown with front matter (docs/guides/play.md), whose author is not trusted.
 
-docs/guides/play.md describes the format. A lesson may come from an untrusted author: HTML in
-it is shown as text, and an error names its line.
-
-A step may state an expectation about its run, which a test checks: a comparison of measures, such
-as `goodput < 5` or `0.8 * kept_goodput < goodput < kept_goodput`. A name that begins with `kept_`
-belongs to the previous run.
+`expect` is a comparison for a test, such as `goodput < 5`; `kept_` means the previous run.
 """
 
 import re
@@ -45,11 +40,7 @@ class LessonChoice:
 
 @dataclass(frozen=True)
 class LessonStep:
-    """A step: `before` and a prediction, by choice or as a number of a measure; a run; `after`.
-
-    Texts are HTML. `settings` are complete; `keep` keeps the previous run for comparison. `expect`
-    is the statement of the text, for a test.
-    """
+    """A step: `before`, a prediction, a run, `after`. Texts are HTML; `settings` are complete."""
 
     title: str
     before: str

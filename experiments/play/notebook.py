@@ -20,10 +20,7 @@ from testbed.host.processes import allowed_processors
 
 
 class PlayWidget(anywidget.AnyWidget):
-    """The page in a notebook's cell; `frame` has the newest run's columns, `events` its events.
-
-    `close()` ends its guests; so does the end of the notebook's kernel.
-    """
+    """The page in a cell; `frame` and `events` are of the newest run. `close()` ends its guests."""
 
     _esm = PAGE / "cell.mjs"
     page = traitlets.Unicode().tag(sync=True)
@@ -42,10 +39,7 @@ class PlayWidget(anywidget.AnyWidget):
 
     @property
     def frame(self) -> dict[str, Any]:
-        """Return the newest run by kind of frame (samples, packets, rates, queue, drops).
-
-        Data frames of pandas if it is installed, else of Polars. Raises UsageError if neither is.
-        """
+        """Return the newest run by kind, as data frames. Raises UsageError without a library."""
         whole = {
             kind: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
             for kind, parts in self._frames.items()

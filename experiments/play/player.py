@@ -79,10 +79,7 @@ class Player:
         self._pool.__exit__(*error)
 
     def play(self, settings: PlaySettings, hear: Heard, ended: threading.Event) -> PlayOutcome:
-        """Run the settings; `hear` gets frames as they come, and events at the end.
-
-        Raises MovedOn soon after `ended` is set, TcplabError if the guest fails.
-        """
+        """Run the settings; `hear` gets frames, then events. Raises MovedOn, TcplabError."""
         watch = _Watch(ended)
         with ExitStack() as stack:
             guest = self._pool.take(_limits(settings))
@@ -93,10 +90,9 @@ class Player:
     def seeds(
         self, settings: PlaySettings, count: int, hear: Heard, ended: threading.Event
     ) -> None:
-        """Run seeds 1 to `count`; `hear` gets a frame "band" whenever one has ended.
+        """Run seeds 1 to `count`; `hear` gets a frame "band" (goodput, Mbit/s) after each.
 
-        It has time, flow, and low, middle and high of the goodput (Mbit/s): a tenth, half and nine
-        tenths of the seeds are below. Raises like `play`.
+        A tenth, half and nine tenths of the seeds are below low, middle and high.
         """
         rates: list[Frame] = []
 

@@ -1,10 +1,6 @@
-"""Server of the page: on this computer only, behind a token that only its user knows.
+"""Server of the page and its files, behind a token that only its user knows.
 
-The token is exchanged for a cookie, so that no address in the browser keeps it. A browser sends
-cookies to all ports of a computer, and another user's server could ask for this one. So the cookie
-belongs to a path with a random part, and a browser sends it to no other path.
-
-Files of the page, the page as one text for a notebook, and the page's choices.
+The token is exchanged for a cookie of a random path, which browsers send to no other server.
 """
 
 import asyncio
@@ -183,8 +179,7 @@ def _cookie_of(connection: HTTPConnection) -> str:
 def application(player: Player, key: PageKey, places: int, offered: PageOffer) -> ASGIApp:
     """Serve everything below the key's path, with at most `places` runs in parallel.
 
-    The files of the page hold no secret and need no cookie: a browser that follows a link from
-    another site sends none (SameSite=Strict), and the page then sends it with all requests.
+    The page's files need no cookie: after a link from another site a browser sends none.
     """
     pages = LivePages(player, places)
 

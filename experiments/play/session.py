@@ -33,10 +33,7 @@ _LARGEST = 8
 
 @dataclass(frozen=True)
 class Move:
-    """Request of a page: settings for one of its sides, with the page's running number.
-
-    With `seeds` it asks for a band.
-    """
+    """Request of a page for one of its sides, with a running number; with `seeds` for a band."""
 
     ask: Literal["play", "seeds", "save"]
     side: str
@@ -109,10 +106,7 @@ Listener = Callable[[Move, Frame | PlayEvent], None]
 
 
 class PageSession:
-    """Runs of one page: at most one of each side at a time, none after it has left.
-
-    `turns` has a place for each processor, which all pages of a server share.
-    """
+    """Runs of one page: at most one of each side. `turns` are the processors of all pages."""
 
     def __init__(
         self,
@@ -207,10 +201,7 @@ class PageSide:
         self.ended = threading.Event()
 
     def take(self, move: Move) -> None:
-        """Take a newer move, and end the current run.
-
-        The newest run's number repeats if a slider is released at the last place of its drag.
-        """
+        """Take a newer move, and end the run; a slider that is released repeats its last number."""
         if self._running and move.number == self._running.number:
             return
         self._newest = move

@@ -26,10 +26,7 @@ class PlaySettings:
 
     @classmethod
     def from_data(cls, texts: Mapping[str, str]) -> PlaySettings:
-        """Read settings from typed texts; missing ones have their defaults.
-
-        Raises WrongSetting, which names the field.
-        """
+        """Read settings from typed texts; others have defaults. Raises WrongSetting."""
         kinds = typing.get_type_hints(PlaygroundParameters)
         for name in texts:
             if name != "seed" and name not in kinds:
@@ -89,10 +86,7 @@ def _value(name: str, kind: Any, text: str) -> Any:
 
 
 def _made(values: dict[str, Any]) -> PlaygroundParameters:
-    """Build the parameters, after a trial of each value alone so that an error names it.
-
-    Raises WrongSetting.
-    """
+    """Build the parameters after a trial of each value. Raises WrongSetting, which names it."""
     for name, value in values.items():
         try:
             dataclasses.replace(PlaygroundParameters(), **{name: value})

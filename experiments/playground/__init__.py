@@ -1,6 +1,5 @@
-"""One link and one to four TCP flows over it, with all settings: the experiment of the live page.
-
-Two hosts and a switch. `./tcplab play` shows it while its values change. It makes no claim.
+"""One link and one to four TCP flows over it, with all settings: the experiment of the live
+page.
 """
 
 import dataclasses
@@ -81,10 +80,7 @@ def experiment(parameters: PlaygroundParameters) -> ExperimentSpec:
 
 
 def changes_from(text: str, channel: Channel, duration: Duration) -> tuple[LinkChange, ...]:
-    """Return changes of both ways of the link: 5s bw=2mbit changes the rate after 5 s.
-
-    Raises UsageError.
-    """
+    """Return changes of both ways: 5s bw=2mbit changes the rate after 5 s. Raises UsageError."""
     when, *settings = text.split() or [""]
     if not when:
         return ()

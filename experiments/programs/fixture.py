@@ -1,7 +1,4 @@
-"""The fixture `network` of tests: a network of which the files stay if the test fails.
-
-What happened in a network, for the message of a failed test.
-"""
+"""The fixture `network` of tests, whose files stay if a test fails, and the story of a failure."""
 
 from __future__ import annotations
 
@@ -140,8 +137,7 @@ else:
 class NetworkFixture(_AsNetwork):
     """A network that is not started yet, and then stands for the one that is.
 
-    Its files are in a scratch folder, and stay in .tcplab/TEST if the test fails. `usual` are the
-    options of a network without other ones; `aloud` is a context for what a user waits for.
+    Files stay in .tcplab/TEST if the test fails. `aloud` is a context for what a user waits for.
     """
 
     def __init__(

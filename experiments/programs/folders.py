@@ -1,10 +1,7 @@
 """The part of this computer that programs in a network see, and their environment.
 
-Programs that read the processor's random numbers, which no seed repeats.
-
-A guest cannot forbid the instructions rdrand and rdseed. The environment of programs keeps some
-libraries from them. Other programs are recognised by their files. Their libraries are not searched:
-these hold the instructions whether the program calls them or not.
+Programs that read the processor's random numbers (rdrand, rdseed), which no seed repeats, are
+recognised by their files. Libraries hold the instructions without need: they are not searched.
 """
 
 import mmap
@@ -47,10 +44,7 @@ _LOAD, _EXECUTABLE = 1, 1  # elf(5): PT_LOAD, PF_X
 
 
 def doubt(word: str, path: str, folder: Path) -> str:
-    """Return why a run with a program may not repeat, in words; empty without a reason.
-
-    `word` is the program as it is typed, `path` the variable PATH, `folder` where it starts.
-    """
+    """Return why a run with a program, found by PATH from `folder`, may not repeat; else empty."""
     for file in _files(word, path, folder):
         try:
             with file.open("rb") as opened:
@@ -123,10 +117,7 @@ _ALL = 0o005  # what others need of a folder
 
 @dataclass(frozen=True)
 class VisibleFolders:
-    """Folders that programs see: by place in a host, the folder of this computer.
-
-    They may write to those that are `written`, for the guest alone.
-    """
+    """Folders of this computer by place in a host; programs write to copies of the `written`."""
 
     sources: Mapping[str, Path]
     written: tuple[str, ...]
@@ -137,10 +128,7 @@ class VisibleFolders:
         return HostFolders(tuple(self.sources), self.written, self.links)
 
     def require(self, program: Path) -> None:
-        """Raise UsageError if programs do not see a program of this computer.
-
-        A virtual environment links to the folder of its interpreter, which they must see too.
-        """
+        """Raise UsageError if hosts do not see a program, or the interpreter that it links to."""
         if not program.is_absolute() or not program.exists():
             return
         files = dict.fromkeys((program.parent.resolve() / program.name, program.resolve()))
@@ -187,11 +175,9 @@ def folders_for(
     root: Path | str | None = None,
     copies: Path | None = None,
 ) -> VisibleFolders:
-    """Return what programs see: the system, the interpreter, the project, and `more`.
+    """Return what programs see: system or tree in `root`, interpreter, project, and `more`.
 
-    The system is this computer's, or the tree in `root` without the interpreter. Project and `more`
-    are copied to `copies` if the guest's user cannot read them. Raises UsageError for a folder that
-    stays unreadable.
+    Folders that the guest's user cannot read are copied to `copies`. Raises UsageError.
     """
     others = sorted({folder.resolve() for folder in (project, *more)})
     system = _tree(Path(root).resolve(), others) if root else _this_system()
@@ -218,10 +204,7 @@ def _this_system() -> VisibleFolders:
 
 
 def _tree(root: Path, others: Sequence[Path]) -> VisibleFolders:
-    """Return the folders of an unpacked system, such as an image of a container.
-
-    Without those that would hide `others`: a project in /home is not in the home of the tree.
-    """
+    """Return the folders of an unpacked system, such as a container's, that hide no `others`."""
     if not (root / "usr").is_dir() or not (root / "etc").is_dir():
         raise UsageError(
             f"{root} is no system: it has no folders usr and etc.",
@@ -244,11 +227,7 @@ def _tree(root: Path, others: Sequence[Path]) -> VisibleFolders:
 
 
 def environment(foreign: object = None) -> dict[str, str]:
-    """Return the environment of programs: fixed, but for the interpreter's folder if not `foreign`.
-
-    The last variables keep the loader of programs from looking for this processor's features, and
-    libraries from its random numbers.
-    """
+    """Return the environment of programs, without features and random numbers of the processor."""
     return {
         "PATH": f"{_PATH if foreign else _OF_COMPUTER}:{IMAGE_PLACE}/bin",
         "HOME": "/root",

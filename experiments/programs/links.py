@@ -170,10 +170,7 @@ def link_of(network: ShapedNetwork, ports: Iterable[Port]) -> NetworkLink:
 
 
 def link_between(network: ShapedNetwork, node: str, other: str) -> NetworkLink:
-    """Return the link between two neighbours, or the packets between two hosts.
-
-    Raises UsageError.
-    """
+    """Return the link between neighbours, or the packets between hosts. Raises UsageError."""
     topology = network.topology
     ways = []
     for one, two in ((node, other), (other, node)):

@@ -156,17 +156,11 @@ class Host:
         return names[number]
 
     def set_sysctls(self, values: Mapping[str, str]) -> None:
-        """Set sysctls of this host, such as {"net.ipv4.tcp_congestion_control": "bbr"}.
-
-        Raises TcplabError for one that the kernel lacks or reads back otherwise.
-        """
+        """Set sysctls such as {"net.ipv4.tcp_congestion_control": "bbr"}. Raises TcplabError."""
         self.network.order("sysctls", host=self.name, values=dict(values))
 
     def shape_loopback(self, **link: Unpack[LinkWords]) -> None:
-        """Give 127.0.0.1 and ::1 of this host a delay and a loss, each way.
-
-        So a suite of tests that starts its own servers meets a bad network.
-        """
+        """Give 127.0.0.1 and ::1 of this host a delay and a loss, each way, for its servers."""
         values = to_data(channel(**link))
         self.network.order("loopback", host=self.name, values=values)
 
@@ -212,10 +206,7 @@ class Network:
     _orders: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     def two_hosts(self, **settings: Unpack[NetworkWords]) -> tuple[Host, Host]:
-        """Start h1 and h2 with a link such as delay="150ms" between them, and return both.
-
-        Only the network of a test starts later. Raises UsageError for one that runs.
-        """
+        """Start h1 and h2 with a link such as delay="150ms". Raises UsageError if they run."""
         raise running_already()
 
     def build(self, topology: TopologySpec, **options: Unpack[OptionWords]) -> Network:
@@ -356,10 +347,7 @@ class Network:
         return await loop.run_in_executor(self._orders, partial(call, *given, **options))
 
     def order(self, do: str, **arguments: Any) -> Any:
-        """Tell the guest to do something, and return its answer when it rests again.
-
-        Raises TcplabError if it refuses, and from then on if it does not answer.
-        """
+        """Give an order, and return the guest's answer. Raises TcplabError."""
         if self.over:
             raise TcplabError(self.over, "Start a new network.")
         begun = time.monotonic()

@@ -1,7 +1,4 @@
-"""The plugin of pytest: a fixture `network`, seeds, and the story of a failed test.
-
-Every start of pytest imports it, so it imports the rest when a test has a network.
-"""
+"""The plugin of pytest: a fixture `network`, seeds, and the story of a failed test."""
 
 from __future__ import annotations
 

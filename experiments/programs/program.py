@@ -1,9 +1,4 @@
-"""A program in a host, as the test that started it sees it.
-
-A function of the caller's, run in a host by the caller's Python. Data travels as JSON.
-
-What comes back is data too: a guest's answer is never unpickled.
-"""
+"""A program or a function of the caller's in a host. Data travels as JSON, never pickled."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Start a network of the lab kernel for programs of the user's.
-
-Programs that run twice with the same seed, and the first packets and lines that differ.
-"""
+"""Start a network of the lab kernel for programs of the user's, and run them twice."""
 
 import shlex
 import sys
@@ -257,10 +254,7 @@ def compared(
 
 
 def differences(first: Network, second: Network) -> list[str]:
-    """Return the first packet of each capture and the first line of each output that differ.
-
-    Both networks have ended. The earliest packet comes first.
-    """
+    """Return the first packet and line that differ of captures and outputs, by time."""
     names = sorted(file.name for file in first.out.glob("*.pcap"))
     rows = captures_that_differ(str(first.out), str(second.out), names)
     captures = sorted((Difference(**row) for row in rows), key=lambda each: each.seconds)

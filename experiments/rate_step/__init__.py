@@ -1,7 +1,4 @@
-"""PIE brings the wait in a queue back to its target after the link's rate falls to a fifth.
-
-README.md has the targets of PIE and CoDel, their sources, and what was found.
-"""
+"""PIE brings the wait in a queue back to its target after the link's rate falls to a fifth."""
 
 from dataclasses import dataclass, replace
 

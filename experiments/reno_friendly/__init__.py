@@ -1,7 +1,4 @@
-"""On short paths and small windows CUBIC has at least the throughput of Reno.
-
-README.md has the law of RFC 9438, and where Linux does not hold it.
-"""
+"""On short paths and small windows CUBIC has at least the throughput of Reno."""
 
 from dataclasses import dataclass
 

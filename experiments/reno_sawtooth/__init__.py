@@ -1,7 +1,5 @@
-"""The window of a lone Reno flow falls to half and climbs again with a period that the path sets.
-
-A bottleneck whose queue holds one bandwidth-delay product, so that the link is never idle and the
-round trip doubles on the way up. README.md has the law, its source, and what was found.
+"""The window of a lone Reno flow falls to half and climbs again with a period that the path
+sets.
 """
 
 from dataclasses import dataclass

@@ -82,10 +82,7 @@ def experiment(parameters: ReorderingParameters) -> ExperimentSpec:
 
 
 def _headline(parameters: ReorderingParameters, condition: str) -> Headline | None:
-    """Claim retransmissions of late packets, or with a high threshold none.
-
-    There is no claim with losses or with a steady delay.
-    """
+    """Claim retransmissions of late packets, none with a high threshold, if delay varies."""
     if not parameters.jitter.base or parameters.loss.base:
         return None
     raised = parameters.threshold >= _RAISED

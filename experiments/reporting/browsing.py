@@ -1,14 +1,7 @@
-"""A server for browsers of this computer: on 127.0.0.1, by its own name, with few connections.
+"""Servers for browsers of this computer, pages opened in one, and runs compared and listed.
 
-The name in Host is checked, so that no page of the web can reach a server by a name that leads to
-127.0.0.1 (DNS rebinding).
-
-A way to an address with a token that keeps it from other users: a private file that redirects.
-
-The command line of a browser is in /proc, for every user of the computer to read. So the browser
-opens a file that only its user can read, as Jupyter does, and finds the address there.
-
-Runs by their folders and points of sweeps by their keys, compared and listed.
+The name in Host is checked against DNS rebinding. An address with a token reaches a browser by a
+private file that redirects, as in Jupyter: its command line is in /proc for all users.
 """
 
 import asyncio
@@ -114,8 +107,7 @@ class LocalServer:
     def _signals(self) -> Iterator[None]:
         """Let SIGTERM raise SystemExit after the server has ended, and SIGHUP end it too.
 
-        uvicorn ends at Ctrl-C and SIGTERM, then sends itself the signal again. The program must
-        leave then as after any other error, so that what it has started is ended.
+        uvicorn sends itself the signal again, which would leave what the program started.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -200,10 +192,7 @@ _TEXT = """<!DOCTYPE html>
 
 @contextmanager
 def opened_in_browser(address: str, failed: Callable[[], None]) -> Iterator[None]:
-    """Open `address` in the user's browser, by a file that is removed afterwards.
-
-    Calls `failed`, from a thread, if no browser could be started.
-    """
+    """Open `address` in the browser by a file; calls `failed`, from a thread, if none starts."""
     with _private_folder() as name:
         file = Path(name) / "open.html"
         file.touch(mode=0o600)
@@ -221,8 +210,7 @@ def opened_in_browser(address: str, failed: Callable[[], None]) -> Iterator[None
 def _private_folder() -> AbstractContextManager[Path | str]:
     """Provide a folder with mode 0700 that the browser can read.
 
-    A browser that is a snap has a /tmp of its own and sees no hidden folders. It can read the
-    visible folders of the home (https://github.com/jupyter/notebook/issues/4500).
+    A snap has a /tmp of its own, and sees visible folders of the home only (jupyter/notebook#4500).
     """
     if _SNAPS.is_dir():
         try:

@@ -1,7 +1,4 @@
-"""Bundles of runs and sweeps: data, figures, studies, digests, and the script that repeats them.
-
-The same run gives the same bytes.
-"""
+"""Bundles of runs and sweeps, the same bytes each time: data, figures, digests, and a script."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The reports of studies, which the analysis takes from its caller; figures of runs and sweeps.
 
-As a program this is the analysis with the reports of all studies. A run starts it with `serve`, so
-that everything is loaded when its last packet is captured.
+As a program this is the analysis with these reports; a run starts it early with `serve`.
 """
 
 import json
@@ -40,10 +39,9 @@ from topologies.errors import TcplabError
 
 
 def report_of(experiment: str) -> StudyReport:
-    """Return `REPORT` of the study's module `report`, else that of its law, or the plain report.
+    """Return `REPORT` of the study's report, that of its law, or the plain one. Raises TcplabError.
 
-    The name may come from an untrusted folder: only parts of known studies are imported. Raises
-    TcplabError for a module `report` without `REPORT`.
+    The name may come from an untrusted folder: only parts of known studies are imported.
     """
     module = part(experiment, "report")
     if module is None:
@@ -118,10 +116,9 @@ def figure(
 @click.argument("study")
 @click.argument("descriptor", type=int)
 def serve(study: str, descriptor: int) -> RunReport:
-    """Judge the network of a run and make its report, both named by lines of standard input.
+    """Judge the network of a run, then make its report. Folders come as lines of standard input.
 
-    The first line is the folder in which the run is being written; the verdict goes to DESCRIPTOR
-    as a line of JSON. The second is the run's folder. STUDY is the run's experiment.
+    The verdict goes to DESCRIPTOR as a line of JSON. STUDY is the run's experiment.
     """
     _load(study)
     verdict = judge_network(read_run(_named_on_stdin(), Problems()))

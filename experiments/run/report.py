@@ -1,7 +1,4 @@
-"""The analysis as a process, which makes reports and pages; checks of `--strict`.
-
-Pages of runs and sweeps with what their studies add: the analysis imports no study.
-"""
+"""The analysis, with what studies add, as a process that makes pages; checks of `--strict`."""
 
 import os
 import signal
@@ -24,10 +21,7 @@ def program(*words: str) -> list[str]:
 
 
 def make_page(kind: str, folder: Path, words: IO[str] | None = None) -> int:
-    """Have the analysis make the page of a finished `sweep` or `reproduction`: its exit status.
-
-    What it says goes to `words`, by default to standard output.
-    """
+    """Make the page of a `sweep` or `reproduction`; return the status. Text goes to `words`."""
     command = _analysis(kind, str(folder.resolve()))
     done = subprocess.run(command, cwd=PLACE, check=False, stdout=words)
     return done.returncode
@@ -50,11 +44,9 @@ def _as_caller() -> list[str]:
 
 
 class Reporter:
-    """The analysis, loading while the experiment runs.
+    """The analysis, loading with the report of `study` while the experiment runs.
 
-    It judges the network of a run that is not yet in its place, then makes the report of the run in
-    its place; it is asked for either once. `study` is the run's experiment, whose own report is
-    loaded meanwhile. What it says goes to `words`, by default to standard output.
+    It judges the network of an unfinished run once, then makes the report; text goes to `words`.
     """
 
     def __init__(self, study: str, words: IO[str] | None = None) -> None:

@@ -34,10 +34,7 @@ Value = Quantity | str
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A run to carry out: a spec, the parameters it was made from, seeds, and a testbed.
-
-    `settings` are those of `--set` that are no parameters: a page needs them to repeat the run.
-    """
+    """A run to carry out; `settings` are those of `--set` that are no parameters."""
 
     spec: ExperimentSpec
     parameters: Any
@@ -106,11 +103,10 @@ def default_limits(spec: ExperimentSpec, testbed: Testbed) -> Limits:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The options of a run.
+    """The options of a run. `settings` are texts NAME=VALUE, as --set takes them.
 
-    `settings` are texts NAME=VALUE, as --set takes them. Without `seeds` there are as many as the
-    claim needs, from `first` on. Without `parameters` the experiment's defaults hold; a command
-    line makes them of `typed`, its options, and `form`, the values of --quick or --full.
+    Without `seeds` there are as many as the claim needs, from `first` on. A command line makes
+    `parameters` of `typed`, its options, and `form`, the values of --quick or --full.
     """
 
     named: Experiment
@@ -190,10 +186,7 @@ class RunOptions:
 
 
 def choose(name: str) -> tuple[Testbed, str]:
-    """Return the testbed for a word of TESTBEDS, and why `auto` does not run natively.
-
-    Raises TcplabError if native or virtual runs are wanted and not possible here.
-    """
+    """Return the testbed for a word of TESTBEDS, and the obstacle to `auto`. Raises TcplabError."""
     problems = obstacles() if name != "virtual" else []
     if name == "native" and problems:
         raise problems[0]

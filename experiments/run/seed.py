@@ -1,9 +1,6 @@
-"""One seed of an experiment: carried out in a guest of its own, and judged by its own evidence.
+"""One seed of an experiment: drawn, carried out in a guest, and judged by its evidence.
 
-Draws of a seed: random amounts that a spec's flows get, the same under all conditions.
-
-Each has a name made of the seed, the study, the flow and the field, so another flow or another draw
-changes none of the others.
+Each draw has a name of seed, study, flow and field, so another one changes none of the others.
 """
 
 import json
@@ -34,10 +31,7 @@ from topologies.units import Duration, Quantity, Rate
 
 
 def drawn(spec: ExperimentSpec, seed: int) -> tuple[ExperimentSpec, dict[str, str]]:
-    """Return the spec of one seed, without draws, and the drawn values by their places.
-
-    Raises UsageError for a field that cannot be drawn or a value that is impossible.
-    """
+    """Return the spec of one seed, and the drawn values by their places. Raises UsageError."""
     if not spec.draws and not any(flow.traffic for flow in spec.flows):
         return spec, {}
     flows, values = [], dict[str, str]()
@@ -84,11 +78,9 @@ _SAMPLES = 2000  # sockets that are sampled in a second of virtual time, at most
 
 
 def needed_mib(spec: ExperimentSpec) -> int:
-    """Estimate the MiB that a guest is likely to take, with slack: one that has too little freezes.
+    """Estimate the MiB of a guest, with slack: one with too little freezes.
 
-    Measured: 120 MB, 0.7 a host, 1.7 a flow and more for the first ten; the captures of a
-    condition, which are kept in its memory until it is over (and copied then), and its socket
-    samples, 0.64 KB each.
+    Measured: 120 MB, 0.7 a host, 1.7 a flow, captures of a condition twice, 0.64 KB a sample.
     """
     hosts, flows = len(spec.topology.named("host")), len(spec.flows)
     captures = spec.capture_bytes() // len(spec.conditions)
@@ -128,18 +120,12 @@ def _largest(spec: ExperimentSpec, sysctl: str) -> int:
 
 
 def memory_for(spec: ExperimentSpec) -> int:
-    """Return the MiB that a guest is given.
-
-    In steps, so that a guest serves many settings.
-    """
+    """Return the MiB that a guest is given, in steps, so that it serves many settings."""
     return max(GUEST_MIB, -(-needed_mib(spec) // _STEP_MIB) * _STEP_MIB)
 
 
 def limits_for(spec: ExperimentSpec, wall_seconds: float) -> Limits:
-    """Return the limits of a guest with this spec.
-
-    For each condition it may write as much as its estimated memory.
-    """
+    """Return a guest's limits; it may write its estimated memory for each condition."""
     written = len(spec.conditions) * needed_mib(spec) << 20
     return Limits(wall_seconds, memory_for(spec), output_bytes=written)
 
@@ -153,11 +139,7 @@ class SeedVerdict:
 
 
 def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
-    """Read evidence.json of each condition in `raw`: failed proofs, transfers that were cut off.
-
-    And realtime.json of a native run: how late its timers were; and what a guest's kernel says of
-    programs that waited without a sleep.
-    """
+    """Read the evidence of each condition and of timers, and what the guest says of busy waits."""
     failures: list[str] = []
     warnings = [f"Seed {seed}: {warning}" for warning in _untimely(raw)]
     warnings += [
@@ -189,10 +171,7 @@ def _untimely(raw: Path) -> list[str]:
 def run_seed(
     spec: ExperimentSpec, seed: int, out: Path, limits: Limits, lab: Lab, progress: Progress
 ) -> Usage:
-    """Run the spec once in a guest, with its raw files into the empty folder `out`.
-
-    It runs on the spec's kernel, which must be built.
-    """
+    """Run the spec once in a guest on its kernel, with raw files into the empty folder `out`."""
     spec, values = drawn(spec, seed)
     lab = with_kernel(lab, spec.kernel)
     modules = build_all(spec.modules, lab)
@@ -257,10 +236,9 @@ def run_seed_natively(
     *,
     load_modules: bool,
 ) -> Usage:
-    """Run the spec once on the kernel of this computer, into the empty folder `out`.
+    """Run the spec once on this computer's kernel, into the empty folder `out`.
 
-    Raises UsageError for a spec with modules unless `load_modules` says that they may become
-    part of that kernel.
+    Raises UsageError for modules without `load_modules`, which lets them into that kernel.
     """
     refuse_modules(spec, load_modules)
     spec, values = drawn(spec, seed)
@@ -281,10 +259,7 @@ def _algorithms(spec: ExperimentSpec) -> list[str]:
 
 
 def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:
-    """Raise UsageError if modules would enter this computer's kernel without `load_modules`.
-
-    A flow's program never runs as root of this computer.
-    """
+    """Raise UsageError for programs, and for modules in this kernel without `load_modules`."""
     if own := [flow.name for flow in spec.flows if flow.program]:
         problem = f"Natively, the program of {own[0]} would be root of this computer."
         raise UsageError(problem, "Use --testbed virtual.")

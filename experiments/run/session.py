@@ -1,9 +1,4 @@
-"""A run: every seed carried out, the run directory finished, the report made.
-
-The lab made ready for runs, and what manifests and pages record about it.
-
-Runs from Python.
-"""
+"""A run: the lab ready, seeds carried out, the folder finished, the report made."""
 
 import json
 import platform
@@ -36,11 +31,7 @@ from topologies.errors import TcplabError
 
 
 def ready_lab(kernels: Iterable[str] | None = None) -> Lab:
-    """Return the lab with these kernels, by default its newest; each is built the first time.
-
-    Raises TcplabError also if the limits of this process (ulimit) are too small for a guest: with
-    less memory the build may fail first.
-    """
+    """Return the lab with these kernels, built the first time. Raises TcplabError."""
     require_limits(Limits())
     with shown(sys.stderr) as report:
         return lab_for([DEFAULT_KERNEL] if kernels is None else kernels, report)
@@ -106,10 +97,7 @@ class FinishedRun:
 def run(
     request: RunRequest, progress: Listener = _SILENT, words: IO[str] | None = None
 ) -> FinishedRun:
-    """Carry out a request and make its report, which prints to `words` or standard output.
-
-    Raises TcplabError if a seed failed, after the others; what was measured is kept and marked.
-    """
+    """Carry out a request and make its report, which prints to `words`. Raises TcplabError."""
     require_writable(request.out)
     # The analysis loads while the run goes on.
     with closing(Reporter(request.spec.name, words)) as report:
@@ -126,10 +114,9 @@ def carry_out(
     progress: Listener = _SILENT,
     judged: Judge = no_verdict,
 ) -> Path:
-    """Run all seeds and return the finished run directory, without its report.
+    """Run all seeds, natively without a lab, and return the finished run without its report.
 
-    A native run has no lab. Raises TcplabError if a seed failed, after the others; what was
-    measured is kept and marked.
+    Raises TcplabError if a seed failed, after the others; what was measured is kept and marked.
     """
     shelf, label = request.out / request.spec.name, f"seed{request.seeds[0]}"
     record = _Record(request, facts_of(lab))

@@ -1,10 +1,8 @@
-"""Run directories, `runs/<experiment>/<id>/`: written under another name, then renamed in one step.
+"""Run directories, `runs/<experiment>/<id>/`, written as `<id>.in-progress`, then renamed.
 
-While a run is written its folder is `<id>.in-progress` and holds a lock that the kernel frees when
-we die. The next writer to the store keeps such an orphan as an interrupted run. Files are never
-overwritten.
-
-A folder of the store for results that take long: what is known is written in any case."""
+A lock that the kernel frees tells orphans, which the next writer keeps as interrupted runs.
+Files are never overwritten.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +42,9 @@ _ROOM_NEEDED = 200 * 2**20  # bytes; a run keeps captures, a full disk would cut
 
 @contextmanager
 def new_run(shelf: Path, label: str) -> Iterator[RunFolder]:
-    """Make a locked folder for a run on a `shelf` of the store, such as runs/sack.
+    """Make a locked folder on a `shelf` such as runs/sack, named by time and `label`.
 
-    Its name is made of the time and the `label`. Raises TcplabError if the shelf, or later the
-    run, cannot be written.
+    Raises TcplabError if the shelf, or later the run, cannot be written.
     """
     require_writable(shelf)
     try:
@@ -183,10 +180,9 @@ Facts = dict[str, Any]
 def result_folder(
     shelf: Path, label: str, write: Callable[[RunFolder, Facts], dict[str, Any]]
 ) -> Iterator[RunFolder]:
-    """Provide a folder on a `shelf` of the store, finished whenever the block is left.
+    """Provide a folder on a `shelf`, finished by `write` whenever the block is left.
 
-    `write(run, facts)` writes the files and returns the manifest. Raises TcplabError if it
-    cannot be written.
+    `write(run, facts)` writes the files and returns the manifest. Raises TcplabError.
     """
     begun, status = time.monotonic(), "interrupted"
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,8 +1,6 @@
-"""A run repeated with its spec, seeds and lab, and compared byte by byte.
+"""A run, of which the files may be untrusted, repeated and compared byte by byte.
 
-The files of a run may come from an untrusted person.
-
-Names of the bytes of a captured Ethernet frame: RFC 791, 768, 8200 and 9293.
+Bytes of a frame have their names from RFC 791, 768, 8200 and 9293.
 """
 
 from __future__ import annotations
@@ -112,11 +110,9 @@ class RunToRepeat:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The number of files compared with a repetition, and the differences.
+    """The number of files compared, `captures` that differ (the earliest first), and `others`.
 
-    `captures` are those that differ, with the first packet, the earliest before the others;
-    `others` the names of other files. `kept` is the folder that has the repetition's files, if any
-    differ.
+    `kept` is the folder that has the repetition's files, if any differ.
     """
 
     files: int
@@ -204,10 +200,7 @@ def require_lab(what: str, whole: str, digests: Mapping[str, str], ready: Lab) -
 
 
 def repeat(run: RunToRepeat, ready: Lab, progress: Listener) -> Comparison:
-    """Carry the run out again and compare. What it leaves is kept only if it differs.
-
-    Raises TcplabError if a seed failed.
-    """
+    """Carry the run out again and compare; keep it if it differs. Raises TcplabError."""
     build_all(run.spec.modules, ready)
     limits = limits_for(run.spec, _WALL_SECONDS)
     request = RunRequest(run.spec, None, run.seeds, "virtual", run.folder.parent, limits)
@@ -276,9 +269,8 @@ _MAGIC = {
 class Difference:
     """The first difference of a capture from the repeated one.
 
-    `packet` is the number of the first packet that differs, from 1; it is 0 if the file itself is
-    no capture. `seconds` is its time after the first packet. `cut` says that the file agrees as far
-    as it goes, and then ends.
+    `packet` counts from 1, 0 for no capture; `seconds` are after the first packet. A `cut` file
+    agrees as far as it goes.
     """
 
     file: str
@@ -299,10 +291,7 @@ class Difference:
 
 
 def differences(reference: str, handed_in: str, names: list[str]) -> list[dict[str, Any]]:
-    """Return the captures among `names` that differ, each with its first difference.
-
-    Both folders hold these below raw/.
-    """
+    """Return the first difference of each capture of `names`, below raw/ of both folders."""
     differing = []
     for name in names:
         reference_bytes = untrusted.content(Path(reference), name)

@@ -78,10 +78,7 @@ def from_to(pairs: list[Pair], unit: str = "") -> str:
 
 
 def differing(parameters: dict[str, str]) -> list[str]:
-    """Return the parameters that are not the published ones, as `name value`.
-
-    A missing or unreadable one differs.
-    """
+    """Return the parameters that are not the published ones, or unreadable, as `name value`."""
     return [
         f"{name} {parameters.get(name) or 'unknown'}"
         for name in PUBLISHED_PATH
@@ -98,10 +95,7 @@ def _agrees(parameters: dict[str, str], name: str) -> bool:
 
 
 def table(results: RunResults) -> ReportTable:
-    """Return the published quantities: published, measured, difference.
-
-    The published ones are missing if the path differs; other conditions have the plain table.
-    """
+    """Return the published table, without published values for another path; else the plain one."""
     if not is_sack(results):
         return studies.plain_table(results)
     labels = tuple(condition.label for condition in results.run.conditions)

@@ -1,7 +1,4 @@
-"""The SACK table: what iperf and tcptrace printed of the transfers without and with SACK.
-
-The capture that was published for SACK on has no SACK in it, so its numbers are compared with runs
-without SACK."""
+"""The SACK table. Its second capture has no SACK, so it is compared with runs without SACK."""
 
 from collections.abc import Iterator
 

@@ -75,10 +75,9 @@ class SackLossSweepParameters(LinkParameters):
         return network if self.place == "path" else self._of_host(network)
 
     def _of_host(self, network: TopologySpec) -> TopologySpec:
-        """Move the loss and the queue to the sender's port, and all delay to the way back.
+        """Move loss and queue to the sender's port, and all delay to the way back.
 
-        No later port has a rate: each would cut buffers into frames. So the receiver gets whole
-        buffers, as from a card that joins frames (GRO).
+        Later ports have no rate: the receiver gets whole buffers, as from a card with GRO.
         """
         own = Channel(self.bw, loss=self.loss, queue=self.queue, line=_OWN_LINE)
         back = replace(self.channel(), delay=self.delay + self.delay, loss=Share(0))

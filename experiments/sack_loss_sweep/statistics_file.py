@@ -1,9 +1,6 @@
-"""Statistics file of a run: counters and output before, during and after it, as text.
+"""Statistics file of a run, as the published study's script wrote it.
 
-It follows the script of the published study: the sender's segments, the settings, the queueing
-disciplines, iperf's output, and the first again. The first and fifth word of the lines of segments
-are numbers, like netstat's, so that one command line reads both. A sweep keeps the texts in its
-memory of points.
+Lines of segments have numbers as first and fifth word, like netstat's.
 """
 
 import re

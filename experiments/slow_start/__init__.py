@@ -1,8 +1,4 @@
-"""In slow start a sender sends twice as many segments in each round trip as in the one before.
-
-A lone Reno flow over a path that is so fast that slow start does not fill it. README.md has the
-law, its source, and what was found.
-"""
+"""In slow start a sender sends twice as many segments in each round trip as in the one before."""
 
 from dataclasses import dataclass
 

@@ -13,12 +13,10 @@ _COLUMNS = ("forward", "sequence", "acknowledgement", "payload")
 
 
 def segments_by_round(packets: ColumnTable, by_a: bool) -> list[int]:
-    """Count the data segments of the sender in each round trip; the last may be cut short.
+    """Count the sender's data segments in each round trip; the last may be cut short.
 
-    A round trip ends with the first ACK of anything that was sent in it: what is sent from then on
-    is let out by its ACKs. `packets` are those of one connection in the order of the sender's
-    capture, with the sequence numbers of their direction; `by_a` as in
-    analysis.measures.captures.End. Empty without data.
+    It ends with the first ACK of what was sent in it. `packets` are of one connection in the
+    sender's capture; `by_a` as in analysis.measures.captures.End.
     """
     rounds, sent, highest, end = [], 0, 0, None
     columns = (packets[name].to_list() for name in _COLUMNS)

@@ -40,10 +40,7 @@ class Experiment:
     plugin: Plugin | None = None
 
     def parameters(self) -> Any:
-        """Return the class of its parameters: a frozen dataclass of quantities with defaults.
-
-        It annotates the parameter of `experiment`. Raises UsageError without an annotation.
-        """
+        """Return the class that annotates the parameter of `experiment`. Raises UsageError."""
         hints = typing.get_type_hints(self._module().experiment)
         classes = [kind for name, kind in hints.items() if name != "return"]
         if not classes:
@@ -102,10 +99,7 @@ class Experiment:
 
 @cache
 def catalogue() -> tuple[Experiment, ...]:
-    """Return all studies, by name. Reads the files and imports no study.
-
-    Raises UsageError for a file that is not Python and for a plugin without a study.
-    """
+    """Return all studies, by name, without importing them. Raises UsageError for a broken one."""
     trees = {name: (file, _tree(file)) for name, file in _files().items()}
     studies = {
         name: Experiment(name, claim_of(ast.get_docstring(tree)), file)
@@ -163,19 +157,13 @@ def find(name: str) -> Experiment:
 
 
 def part(study: str, name: str) -> ModuleType | None:
-    """Return a part of the study of that name; None without the part or the study.
-
-    `study` may come from an untrusted file: only studies of the catalogue are imported.
-    """
+    """Return a part of a study of the catalogue, whose name may be untrusted; else None."""
     found = next((named for named in catalogue() if named.name == study), None)
     return found.part(name) if found else None
 
 
 def add_studies(folders: Sequence[Path]) -> None:
-    """Add folders of studies, also for the processes that this one starts.
-
-    No study of another folder replaces one of tcplab. Raises UsageError for a missing folder.
-    """
+    """Add folders of studies, behind tcplab's, also for processes. Raises UsageError."""
     if not folders:
         return
     for folder in folders:

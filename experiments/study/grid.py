@@ -1,12 +1,8 @@
 """The grid of a sweep: what is varied, over which values, and the spec of every combination.
 
-A name is a parameter of the experiment (delay), a field of its spec
-(topology.links.1.rightward.queue, flows.*.window) or a sysctl of all hosts
-(net.ipv4.tcp_reordering), or `kernel`, or of the link (link.discipline, link.target):
-experiments.study.link.
-
-A single run has one value for each name. A quantity of flows may be drawn by each seed:
-flows.*.start=0s..100ms uniformly, flows.*.amount=exp:1MiB with that mean."""
+A name is a parameter, a field of the spec (flows.*.window), a sysctl, `kernel`, or of the link
+(link.target). Seeds may draw a quantity: start=0s..100ms uniformly, amount=exp:1MiB.
+"""
 
 import dataclasses
 import itertools
@@ -41,9 +37,7 @@ _COLUMNS: dict[type, tuple[str, str, float]] = {
     Count: ("number", "", 1),
     Frequency: ("hz", "Hz", 1e-6),
 }
-"""Kind of quantity to the ending of its numeric column, the unit there, and the factor from its
-base unit.
-"""
+"""Kind of quantity to the ending of its column, the unit there, and the factor from base units."""
 
 
 @dataclass(frozen=True)
@@ -147,10 +141,7 @@ def _meant(named: Experiment, name: str) -> tuple[type, str]:
 
 
 def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combination]:
-    """Return every combination, the last factor varying fastest.
-
-    Raises UsageError with the impossible ones.
-    """
+    """Return every combination, the last factor varying fastest. Raises UsageError."""
     number = math.prod(len(factor.values) for factor in factors)
     if number > _MOST:
         raise UsageError(
@@ -186,11 +177,9 @@ def combination(
     parameters: Any = None,
     lenient: bool = False,
 ) -> Combination:
-    """Return the run with these values set in the parameters, by default the study's.
+    """Return the run with these values in the parameters. Raises UsageError.
 
     `lenient` ignores parameters that a discipline lacks: another one of the sweep has them.
-
-    Raises UsageError if they are impossible together.
     """
     kind, own = named.parameters(), dict[str, Quantity | str]()
     hints = typing.get_type_hints(kind)
@@ -301,10 +290,7 @@ def settings_from(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ..
 
 
 def single(named: Experiment, texts: Iterable[str], parameters: Any = None) -> Combination:
-    """Return the run with these parameters, or the defaults, and `NAME=VALUE` set in them.
-
-    Raises UsageError.
-    """
+    """Return the run with these parameters, or defaults, and `NAME=VALUE`. Raises UsageError."""
     settings = settings_from(texts)
     if several := next((name for name, values in settings if len(values) > 1), None):
         raise UsageError(

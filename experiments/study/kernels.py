@@ -1,15 +1,8 @@
 """Kernels of studies: needs of a spec, and profiles that stand in for the kernels of other times.
 
-A study measures every condition as today's kernel is (*today*) and under the profile of its time
-(*period*). Values that were chosen to fit a published number say so.
-
-Settings do not make an old kernel: `tcplab reproduce` holds each profile against a kernel of its
-time, if one is built, and `differs` says what was measured. What such a kernel lacks is set on it
-as well, since it then does the same (`always` in its kernel.toml).
-
-The sysctls are a condition's, so `period=today+period` measures both over one network. What the
-network itself had is the profile's `path`: names and values as `--set` takes them. `tcplab
-reproduce` sets them for *period* only.
+A study measures every condition as *today*, and in the *period*, by the sysctls of a profile.
+`path` is what the network had, as `--set` takes it, for `tcplab reproduce` only. Values that were
+chosen to fit say so; `differs` compares a profile with a kernel of its time.
 """
 
 import re
@@ -40,10 +33,7 @@ _BY_INTERFACE = re.compile(r"net\.ipv[46]\.(conf|neigh)\.")
 
 
 def refuse_what_is_lacking(spec: ExperimentSpec) -> None:
-    """Raise UsageError, with the reason, if the spec's kernel lacks a need of the spec.
-
-    A congestion control that a sysctl sets is checked here: the spec does not know the names.
-    """
+    """Raise UsageError, with the reason, if the spec's kernel lacks a need of the spec."""
     known = {*CONGESTION_CONTROLS, *(module.algorithm for module in spec.modules)}
     for condition in spec.conditions:
         algorithm = dict(condition.sysctls).get(CONGESTION_CONTROL)
@@ -84,10 +74,7 @@ def refuse_virtual_time_only(kernel: str) -> None:
 
 
 def without_what_always_holds(spec: ExperimentSpec) -> ExperimentSpec:
-    """Return the spec without settings that its kernel lacks and always behaves as if it had.
-
-    Each becomes a proof instead.
-    """
+    """Return the spec with proofs for settings that its kernel lacks and behaves by."""
     kernel = kernel_version(chosen(spec.kernel).series)
     conditions = tuple(_told(condition, kernel) for condition in spec.conditions)
     return replace(spec, conditions=conditions)
@@ -110,10 +97,7 @@ def _lacking(who: str, need: str, kernel: str, reason: str) -> UsageError:
 
 
 def _needs(spec: ExperimentSpec, always: Mapping[str, str]) -> Iterator[str]:
-    """List congestion controls, sysctls of conditions, queueing disciplines and modules.
-
-    A setting that the kernel `always` behaves as if it had is no need.
-    """
+    """List what a spec needs of its kernel, but for settings that it `always` behaves by."""
     for condition in spec.conditions:
         for name, value in condition.sysctls:
             if always.get(name) != value:
@@ -132,10 +116,7 @@ PERIODS = ("today", "period")
 
 @dataclass(frozen=True)
 class PeriodSetting:
-    """A sysctl, or in a path what `--set` takes; its value; and why the period had it.
-
-    Kernels before `since` do so by themselves: on them it is not set.
-    """
+    """A sysctl or `--set` of a path, and the reason; kernels before `since` have it anyway."""
 
     name: str
     value: str
@@ -176,10 +157,7 @@ DROPPER = _SETTINGS["dropper"].name
 
 
 def under(profile: Profile, periods: str, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """Each condition as it is (today), under the profile (period), or both (today+period).
-
-    Settings of the condition itself stay. Raises UsageError for other `periods`.
-    """
+    """Return each condition today, in the period, or both. Raises UsageError."""
     chosen = words(periods)
     if not set(chosen) <= set(PERIODS) or len(set(chosen)) < len(chosen):
         raise UsageError(f"'{periods[:40]}' is no period.", "Write today, period, or today+period.")

@@ -1,15 +1,8 @@
 """Fields of the link, by names such as link.discipline and link.target, for every study.
 
-The link is the slowest channel on the way of each flow, there and back. Its fields are those of a
-channel, and the parameters of its discipline; link.cake.bandwidth is the rate of cake's shaper.
-`link.trace` gives the way of each flow's data rates over time, and `link.back_trace` the way back.
-`link.delay_file` is a file of delays over time, both ways (experiments.study.delays).
-
-Traces of packet opportunities, in the format of Mahimahi's mm-link, as rates of a link.
-
-A line is a time in whole milliseconds at which the link can carry 1500 bytes of IP. The last line
-is also the length after which the trace repeats. The link gets one rate for each 100 ms, which
-loses the times within them. Without an opportunity it carries one packet until the outage's end.
+The link is the slowest channel on the way of each flow, there and back. Traces have the format of
+Mahimahi's mm-link: a line is a time (ms) at which 1500 bytes of IP may leave, the last one the
+length. The link gets a rate for each 100 ms; without an opportunity one packet ends the outage.
 """
 
 import dataclasses
@@ -58,11 +51,7 @@ class LinkTrace:
         return repeated * len(self.stamps) + bisect_right(self.stamps, rest)
 
     def rates(self, bins: int) -> list[Rate]:
-        """Return the rate of each bin.
-
-        A packet keeps the rate at which it began: the rates of an outage let it end with the
-        outage.
-        """
+        """Return the rate of each bin; in an outage one that lets a packet end with it."""
         counted = [0, *(self.opportunities(BIN * number) for number in range(1, bins + 1))]
         rates, outage = [], 0
         for before, after in reversed(list(pairwise(counted))):
@@ -110,12 +99,9 @@ def _stamp(text: str, before: int, where: str) -> int:
 
 
 def with_trace(spec: ExperimentSpec, name: str, back: bool = False) -> ExperimentSpec:
-    """Return the spec whose slowest links towards receivers follow a trace until the flows end.
+    """Return the spec whose slowest links towards receivers, or `back`, follow a trace.
 
-    With `back` it is those towards senders.
-
-    The spec has the rates, and needs the file no more. Its topology has their mean, to which the
-    links return at the end. Raises UsageError.
+    The spec has the rates, and their mean in its topology and at the end. Raises UsageError.
     """
     trace = read_trace(name)
     end = max(flow.end for flow in spec.flows)
@@ -138,10 +124,7 @@ def _at(number: int) -> Duration:
 
 
 def with_delays(spec: ExperimentSpec, name: str) -> ExperimentSpec:
-    """Return the spec whose slowest links, both ways, have the delays of a file over time.
-
-    Raises UsageError.
-    """
+    """Return the spec whose slowest links, both ways, have delays of a file. Raises UsageError."""
     found = _slowest_ports(spec, False) | _slowest_ports(spec, True)
     changes = (
         LinkChange(time, port.name, replace(port.channel, delay=delay))
@@ -228,10 +211,7 @@ def _own(field: str, managed: Discipline) -> str:
 
 
 def with_link(spec: ExperimentSpec, chosen: Mapping[str, str], lenient: bool) -> ExperimentSpec:
-    """Return the spec with these fields of its link. Raises UsageError.
-
-    `lenient` leaves out parameters that the discipline lacks.
-    """
+    """Return the spec with these fields of its link. Raises UsageError unless `lenient`."""
     fields = {name.removeprefix(PREFIX): value for name, value in chosen.items()}
     files = {name: fields.pop(name) for name in _FILES if name in fields}
     for name, field in (("trace", "bandwidth"), ("delay_file", "delay")):

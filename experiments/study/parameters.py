@@ -71,11 +71,7 @@ class DrawnPhases:
 
 
 def late_starts(text: str, streams: int, duration: Duration) -> tuple[Duration, ...]:
-    """Return the start of each connection: the first ones as `text` says, the others at 0.
-
-    Raises UsageError for another text, for more connections than there are, and for a start
-    within the last second of `duration`.
-    """
+    """Return the start of each connection: those in `text`, others 0. Raises UsageError."""
     starts = list(itertools.chain.from_iterable(map(_group, words(text) if text != NONE else ())))
     if len(starts) > streams:
         raise UsageError(

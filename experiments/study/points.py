@@ -1,7 +1,4 @@
-"""Runs of published numbers: today, with the settings of their time, on its kernel.
-
-Kernels of published studies, and the nearest kernels of the lab.
-"""
+"""Runs of published numbers: today, with the settings of their time, on its nearest kernel."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -30,10 +27,9 @@ def combinations(
     kernel: str = DEFAULT_KERNEL,
     period_kernels: Mapping[str, str] = NO_KERNELS,
 ) -> dict[Target, dict[Time, Combination]]:
-    """Return the runs of each target that is run; today and the profile may share one.
+    """Return the runs of each target by time; today and the profile may share one.
 
-    `period_kernels` are the kernels of their time, by study; everything else runs on `kernel`.
-    Raises UsageError if a kernel lacks something.
+    `period_kernels` are by study; else runs are on `kernel`. Raises UsageError.
     """
     found: dict[Target, dict[Time, Combination]] = {}
     for target in targets:
@@ -60,11 +56,7 @@ def condition_of(target: Target, time: Time) -> str:
 
 
 def asked(target: Target, time: Time, kernel: str = "") -> dict[str, str]:
-    """Return the values of `--set` for a target; `kernel` is the lab's kernel of its time.
-
-    The target's settings take precedence over a profile, and `then` over both. If the profile
-    changes the network, each time has a separate run.
-    """
+    """Return the values of `--set` for a target: `then` over its own over those of the profile."""
     profile, settings = profile_of(target.experiment), dict(target.settings)
     if profile is None:
         return settings
@@ -145,11 +137,7 @@ class MatchingTarget:
 
 
 def published_with_run(spec: ExperimentSpec, quick: bool = False) -> list[MatchingTarget]:
-    """Return the published numbers of the spec's study that were measured with its settings.
-
-    Everything except captures and other conditions must be equal. `quick` compares with the short
-    forms of the published runs. A law is left out: the study's report compares with it.
-    """
+    """Return published numbers, but no law's, that were measured with the spec's settings."""
     rows = (
         MatchingTarget(
             target,
@@ -181,11 +169,7 @@ def _shared(name: str, published: Combination | None, spec: ExperimentSpec) -> s
 
 @dataclass(frozen=True)
 class PeriodKernelChoice:
-    """The kernel of the lab on which a study is repeated as in its time.
-
-    `series` is empty if none is available here; `remarks` give the reason for each nearer kernel
-    that cannot be used.
-    """
+    """The kernel for a study as in its time; `series` is empty without one, as `remarks` say."""
 
     study: str
     series: str

@@ -82,10 +82,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """Return lists as paragraphs, and the mark of facts as one.
-
-    Texts of a run, which may be untrusted, have one line.
-    """
+    """Return lists as paragraphs, facts as their mark, and texts of a run in one line."""
     if isinstance(value, bytes):
         return f"\n\n{value.decode()}\n\n"
     if isinstance(value, list | tuple):

@@ -78,10 +78,7 @@ _LIMIT = "5h"  # of virtual time
 
 @dataclass(frozen=True)
 class Surprise:
-    """A behaviour that is guessed wrong, with the script that shows it.
-
-    `shows` is a pattern in the output of `code` (Python, after PRELUDE) or `shell`.
-    """
+    """A behaviour that is guessed wrong; `shows` matches the output of `code` or `shell`."""
 
     name: str
     question: str

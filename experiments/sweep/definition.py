@@ -1,7 +1,4 @@
-"""The definition of a sweep: frozen data from the command line, a TOML file, or Python.
-
-A sweep with everything looked up and checked, so that each name and combination is possible.
-"""
+"""The definition of a sweep, from the command line, TOML or Python, and its checked plan."""
 
 import re
 import shlex
@@ -75,10 +72,7 @@ class SweepDefinition:
 
 
 def seeds(text: str | None, until: float | None) -> tuple[int, ...]:
-    """`30` is 1 to 30, `7-36` a range, `1,5,9` a list. Raises UsageError.
-
-    None is seed 1, or with `until` as many seeds as it takes.
-    """
+    """Read `30` as 1 to 30, `7-36` as a range, `1,5,9` as a list. Raises UsageError."""
     if text is None:
         return tuple(range(1, _UNTIL_SEEDS + 1)) if until else (1,)
     parts = [_SEEDS.fullmatch(part.strip()) for part in text.split(",")]
@@ -111,10 +105,7 @@ def share(text: str) -> float:
 def typed_definition(
     what: str, settings: Sequence[str] = (), kernel: str | None = None, **typed: str | None
 ) -> SweepDefinition:
-    """Return the typed sweep: `what` is an experiment, or a TOML file. Raises UsageError.
-
-    The other arguments are texts of options, and replace parts of the file.
-    """
+    """Return the typed sweep: texts of options replace parts of a TOML file. Raises UsageError."""
     is_file = what.endswith(".toml")
     content = _content(Path(what)) if is_file else {"experiment": what}
     texts = (*settings, *([f"{KERNEL}={kernel}"] if kernel else []))
@@ -144,10 +135,7 @@ def _content(file: Path) -> dict[str, Any]:
 def from_mapping(
     content: Mapping[str, Any], place: str, settings: Mapping[str, tuple[str, ...]] = _NONE
 ) -> SweepDefinition:
-    """Return the sweep that a file's content describes; `place` is its name in messages.
-
-    `settings` replace those of the file.
-    """
+    """Return the sweep of a file's content, named `place`; `settings` replace those in it."""
     names = ("experiment", "seeds", "until", "metric", "compare", "set")
     if unknown := sorted(set(content) - set(names)):
         raise UsageError(
@@ -192,10 +180,7 @@ def _seeds(value: Any, until: float | None) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked sweep: `factors` have several values each, `fixed` have one.
-
-    `compare` is the factor whose values are compared, "condition", or empty.
-    """
+    """A checked sweep; `factors` have several values, `fixed` one. `compare` may be "condition"."""
 
     sweep: SweepDefinition
     named: Experiment
@@ -286,11 +271,7 @@ def plan(sweep: SweepDefinition) -> Plan:
 
 
 def _compared(planned: Plan) -> str:
-    """Return the compared factor: the chosen one, or else the first of these.
-
-    These are the experiment's own conditions, the first factor of words, the last factor, in this
-    order.
-    """
+    """Return the chosen factor, else the conditions, the first factor of words, or the last one."""
     names = [factor.name for factor in planned.factors]
     possible = ["condition", *names] if len(planned.conditions) > 1 else names
     if planned.sweep.compare:

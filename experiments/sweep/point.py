@@ -1,9 +1,4 @@
-"""A point of a sweep: one combination under one seed, and what identifies it.
-
-Points on a worker: each is run, judged by its own evidence, and measured.
-
-Metrics of a spec, checked before its first run.
-"""
+"""A point of a sweep: one combination under one seed, its key, and its run on a worker."""
 
 from __future__ import annotations
 
@@ -112,10 +107,7 @@ def _statistics_digest(study: str) -> tuple[str, ...]:
 
 
 def origin(lab: Lab, measures: str = ROWS) -> Origin:
-    """Return the origin of records that this module or MODULE:FUNCTION measures now.
-
-    Packages that add metrics or disciplines are part of it. Raises ModuleNotFoundError.
-    """
+    """Return the origin of records that this module or MODULE:FUNCTION measures now."""
     measuring = fingerprint(measures.partition(":")[0])
     if packages := sorted(
         {
@@ -176,11 +168,7 @@ def carry_rows(
     metric: str = "",
     captured: bool = False,
 ) -> Record:
-    """Run one point and keep its rows; its raw files go, since the same seed gives them again.
-
-    The rows have the value of an expression if `metric` is one. If it is `captured`, the row of
-    each flow has the values of its capture too.
-    """
+    """Run one point and keep its rows, with an expression `metric` or values of captures."""
     with scratch() as raw:
         measured = partial(measured_rows, metric=metric, captured=captured)
         return carry_point(raw, data, seed, wall_seconds, lab, progress, measured)
@@ -189,10 +177,7 @@ def carry_rows(
 def measured_rows(
     raw: Path, data: Any, seed: int, metric: str = "", captured: bool = False
 ) -> dict[str, Any]:
-    """Return the rows of all flows, their series, texts of the study, the network's verdict.
-
-    The verdict comes without its list of checks.
-    """
+    """Return rows of all flows, their series, texts of the study, and the network's verdict."""
     run = run_of(raw, data, seed)
     readings = readings_of(run)
     network = judge_network(run, [trial.traffic for trial in readings]).as_data()

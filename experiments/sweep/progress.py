@@ -1,7 +1,4 @@
-"""Progress of a sweep, for people.
-
-A bar on a terminal, a line now and then elsewhere, and a line for each failed point.
-"""
+"""Progress of a sweep: a bar or lines now and then, and a line for each failed point."""
 
 import time
 from collections.abc import Iterator
@@ -126,10 +123,7 @@ def _written(metric: Metric, value: float | None) -> str:
 def watching(
     name: str, metrics: tuple[str, ...] = (), varied: tuple[str, ...] = ()
 ) -> Iterator[PrintedProgress]:
-    """Show progress on standard error, which goes when the sweep is over.
-
-    With `metrics`, a line for each run stays.
-    """
+    """Show progress on standard error until the sweep ends; with `metrics` lines of runs stay."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),

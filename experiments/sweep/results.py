@@ -169,10 +169,7 @@ class _SeedRows:
 def write_rows(
     folder: Path, factors: Sequence[Factor], points: Iterable[tuple[Point, Record]], metric: str
 ) -> None:
-    """Write the rows of proved points, in the order of `points`. A missing value is empty.
-
-    The last column is that of `metric` if it is an expression.
-    """
+    """Write rows of proved points in order; a missing value is empty, an expression comes last."""
     kinds: dict[str, type] = {"point": str}
     for factor in factors:  # a quantity has a column for its text and one for its amount
         kinds |= {factor.name: str} | ({factor.column: float} if _is_quantity(factor) else {})

@@ -62,11 +62,7 @@ class PointRunner:
         watch: Watch,
         carry: Callable[..., Record] | None = None,
     ) -> Iterator[tuple[Point, Record]]:
-        """Run these points, in about this order, and yield each with its record.
-
-        The engine starts with the first point. A worker calls `carry(data, seed, wall_seconds, lab,
-        progress)` for a point.
-        """
+        """Run points and yield each with its record, which `carry` makes on a worker."""
         by_key = {point.key: point for point in points}
         if not by_key:
             return
@@ -90,11 +86,7 @@ def runner_for(
     workers: int | None = None,
     scheduler: str | None = None,
 ) -> PointRunner:
-    """Return the runner on guests of this machine, or through a scheduler on those of a cluster.
-
-    `workers` guests run in parallel on this machine, by default as many as it has room for. Raises
-    UsageError if the scheduler's address is not tls://.
-    """
+    """Return the runner on this machine, or on a scheduler's cluster. Raises UsageError."""
     if scheduler:
         require_tls(scheduler)
         require_cluster_extra()
@@ -120,10 +112,7 @@ _AT_ONCE = 200  # records in memory
 
 @dataclass(frozen=True)
 class EndedPoints:
-    """Points in the order of a sweep's table. Their records stay on the disk until each pass.
-
-    A point that another command removed from the store meanwhile is left out.
-    """
+    """Points in the order of a table, without removed ones; each pass reads their records."""
 
     memory: PointStore
     points: Sequence[Point]
@@ -251,11 +240,7 @@ class Preset(Protocol):
 
 
 def carry_out(preset: Preset, out: Path, runner: PointRunner, watch: Watch) -> Path:
-    """Run the points that are not known yet, and return the finished folder.
-
-    Raises TcplabError if a point cannot be run or a file cannot be written. Finished points are
-    kept in any case: the same call continues.
-    """
+    """Run the unknown points, and return the finished folder; points stay. Raises TcplabError."""
 
     def write(run: RunFolder, timing: Facts) -> dict[str, Any]:
         ended = runs.ended

@@ -1,7 +1,6 @@
-"""The memory of sweeps, runs/points.sqlite: what every point that was ever run gave, by its key.
+"""The memory of sweeps, runs/points.sqlite: the record of every point by its key.
 
-Each record is a transaction, and is on the disk as soon as it is known. So a sweep that is stopped
-loses only the runs that were going on. Several sweeps may use the file at once.
+Each is a transaction, so a stopped sweep keeps what ended. Several sweeps may use the file.
 """
 
 import datetime

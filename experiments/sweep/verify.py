@@ -69,10 +69,7 @@ class SweepToRepeat:
 
 
 def repeat_sweep(known: SweepToRepeat, plan: Plan, runner: PointRunner, watch: Watch) -> str:
-    """Run all points again and return the first difference in a sentence; empty for none.
-
-    A repeated table that differs is kept next to the sweep.
-    """
+    """Run all points again and return the first difference, whose table is kept; else empty."""
     with scratch() as place:
         made = carry_out(GridSweep(plan), place, runner, watch)
         for name, text in known.tables:
@@ -84,10 +81,7 @@ def repeat_sweep(known: SweepToRepeat, plan: Plan, runner: PointRunner, watch: W
 
 
 def first_difference(expected: str, repeated: str, name: str = ROWS) -> str:
-    """Return the first line and column of a table that differ, in a sentence; empty for none.
-
-    The first column, a point's key, is left out: it also says which code ran.
-    """
+    """Return the first line and column of a table that differ, but for keys; empty if equal."""
     head, *_ = csv.reader(expected.splitlines()[:1])
     lines = zip_longest(_measured(expected), _measured(repeated), fillvalue="")
     differing = ((at, old, new) for at, (old, new) in enumerate(lines, 1) if old != new)

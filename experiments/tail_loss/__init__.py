@@ -1,7 +1,4 @@
-"""Tail loss probes and RACK end short flows sooner that lose their last packets.
-
-README.md has the law of RFC 8985, and what was found.
-"""
+"""Tail loss probes and RACK end short flows sooner that lose their last packets."""
 
 from dataclasses import dataclass, replace
 

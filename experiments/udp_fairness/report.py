@@ -126,9 +126,7 @@ DROPS = quantity("metric.queue_drops", "Packets dropped by the queue", "")
 SHORT = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, JAIN, SLOWEST, FASTEST, RESENT, TIMEOUTS)
 
 EVEN = 1.1
-"""Times its even share from which the UDP flow counts as favoured; rates and headers differ by a
-few percent.
-"""
+"""Times its even share from which UDP counts as favoured; headers differ by a few percent."""
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:

@@ -1,7 +1,4 @@
-"""Of two flows the one with the shorter round trip has the larger share, by the law of its kind.
-
-README.md has the laws of Reno, CUBIC and BBR, their sources, and what was found.
-"""
+"""Of two flows the one with the shorter round trip has the larger share, by the law of its kind."""
 
 from dataclasses import dataclass
 

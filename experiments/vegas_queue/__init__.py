@@ -1,7 +1,4 @@
-"""A Vegas flow keeps two to four packets in the queue of its bottleneck.
-
-README.md has the law of the kernel's Vegas, and why several flows keep more.
-"""
+"""A Vegas flow keeps two to four packets in the queue of its bottleneck."""
 
 from dataclasses import dataclass
 

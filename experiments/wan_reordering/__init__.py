@@ -84,10 +84,7 @@ class WanReorderingParameters:
             require_choice(name, getattr(self, name), choices)
 
     def reordering(self) -> tuple[HostReordering, ...]:
-        """Return the reordering of both hosts, as published.
-
-        Before Linux 3.6 netem let `gap` packets wait ahead of a draw; now one fewer.
-        """
+        """Return the reordering of both hosts; before Linux 3.6 `gap` was one more."""
         if self.case == "baseline":
             return ()
         delay, share = CASES[self.case]
@@ -139,10 +136,7 @@ def experiment(parameters: WanReorderingParameters) -> ExperimentSpec:
 
 
 def _headline(parameters: WanReorderingParameters, conditions: list[str]) -> Headline | None:
-    """Claim that a TCP with a timer retransmits no late packet, and one that counts does.
-
-    One repetition is the default: it takes a minute, and seeds hardly differ.
-    """
+    """Claim that a TCP with a timer retransmits no late packet, and one that counts does."""
     if parameters.case == "baseline":
         return None
     late = CASES[parameters.case][0]

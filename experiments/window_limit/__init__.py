@@ -1,7 +1,6 @@
 """A window of W bytes carries W bytes in a round trip, until the link is full.
 
-The receiver's buffer, and with it the window that it advertises, is the limit: one condition for
-each size. README.md has the law, its source, and what was found.
+The receiver's buffer, and with it the window that it advertises, is the limit.
 """
 
 from dataclasses import dataclass, replace
