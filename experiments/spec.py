@@ -79,7 +79,6 @@ def congestion_control(algorithm: str) -> Condition:
 
 
 def unknown_congestion_control(algorithm: str) -> UsageError:
-    """Return the error for an algorithm that the lab kernel lacks."""
     return UsageError(
         f"There is no congestion control '{algorithm[:40]}'.",
         f"Choose from {', '.join(CONGESTION_CONTROLS)}.",
@@ -93,7 +92,6 @@ def sending_with(algorithm: str) -> Condition:
 
 
 def sack(on: bool) -> Condition:
-    """Selective acknowledgement off or on in both hosts."""
     sysctls = tuple((f"net.ipv4.{name}", str(int(on))) for name in ("tcp_sack", "tcp_dsack"))
     text = "on" if on else "off"
     return Condition(f"sack_{text}", f"SACK {text}", sysctls, (Proof("sack_permitted", text),))
@@ -381,7 +379,6 @@ class Headline:
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """Everything that is compared."""
         return (self.subject, self.against) if self.against else (self.subject,)
 
 

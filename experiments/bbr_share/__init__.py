@@ -47,7 +47,6 @@ class BbrShareParameters(DrawnPhases):
 
     @property
     def queue(self) -> Packets:
-        """Packets of the bottleneck's queue."""
         product = self.bw.base * 2 * self.delay.seconds / (8 * FULL_FRAME)
         return Packets(max(1, round(self.buffer.base * product)))
 

@@ -47,7 +47,6 @@ class BufferSizeParameters(DrawnPhases):
 
 
 def experiment(parameters: BufferSizeParameters) -> ExperimentSpec:
-    """Send with Reno for the same time, each flow between hosts of its own."""
     channel = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
     payload = parameters.bw.base / 1e3 * _SEGMENT / FULL_FRAME
     number = parameters.flows.base

@@ -56,7 +56,6 @@ class Outcome:
     own: float | None
 
     def sentence(self, algorithm: str) -> str:
-        """Compare the two figures in a sentence."""
         if not self.reno or not self.own:
             return f"Inconclusive under {self.condition}: a receiver measured no data."
         if abs(self.own / self.reno - 1) < _LIKE:

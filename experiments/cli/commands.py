@@ -132,7 +132,6 @@ _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def load(name: str) -> click.Command:
-    """Import a command."""
     content = vars(import_module(_PLACES.get(name, f"{_CLI}.{name}"))).values()
     return next(each for each in content if isinstance(each, click.Command) and each.name == name)
 
@@ -229,7 +228,6 @@ def _add(context: click.Context, _option: click.Parameter, folders: tuple[Path, 
 
 
 def _add_labs(context: click.Context, option: click.Parameter, folders: tuple[Path, ...]) -> None:
-    """Name the folders for the package of labs, which commands import later."""
     _add(context, option, folders)
     if folders:
         os.environ["TCPLAB_LABS"] = os.pathsep.join(map(os.path.abspath, folders))
@@ -262,7 +260,6 @@ studies_option = click.option(
 
 
 def print_list(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    """Print every experiment with its claim, and exit."""
     if not wanted or context.resilient_parsing:
         return
     from experiments.study.catalogue import catalogue

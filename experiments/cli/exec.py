@@ -261,7 +261,6 @@ def _say(sentence: str) -> None:
 
 
 def _open(out: Path, title: str) -> None:
-    """Write the page with the graphs of both captures, and show it."""
     page = write_page(out, title)
     click.echo(page, err=True)
     if not webbrowser.open(page.resolve().as_uri()):

@@ -66,7 +66,6 @@ def first_help() -> str:
 
 
 def main(wanted: str = "") -> None:
-    """Print the version or the help."""
     print(f"tcplab, version {testbed.VERSION}" if wanted == "--version" else first_help())
 
 

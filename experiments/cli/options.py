@@ -28,7 +28,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def studies(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Return the names of experiments, with their claims."""
     from experiments.study.catalogue import catalogue
 
     return [
@@ -48,7 +47,6 @@ def folders_of_runs(
 
 
 def kernels(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Return the lab's own kernels, the newest first."""
     from testbed.lab.kernel import all_series
 
     return [CompletionItem(name) for name in all_series() if name.startswith(typed)]
@@ -149,7 +147,6 @@ workers_option = click.option(
 
 
 def testbed_option(default: str = "virtual") -> Callable[[Command], Command]:
-    """Return the option --testbed of every command that runs experiments."""
     return click.option(
         "--testbed",
         type=click.Choice(TESTBEDS),
@@ -163,7 +160,6 @@ def testbed_option(default: str = "virtual") -> Callable[[Command], Command]:
 
 
 def add_common_options(command: click.Command, named: Experiment, testbed: str) -> None:
-    """Add the options of every experiment; `testbed` is the default of --testbed."""
     for option in (
         testbed_option(testbed),
         kernel_option,
@@ -282,14 +278,12 @@ _PAGES = ("report.html", "sweep.html", "reproduction.html")
 
 
 def print_results(folders: list[Path]) -> None:
-    """Print the document of finished runs, sweeps or reproductions."""
     results = [_result(folder) for folder in folders]
     document = {"format": _FORMAT, "tcplab": testbed.VERSION, "results": results}
     click.echo(json_document(document))
 
 
 def print_page(kind: str, folder: Path, *, strict: bool, as_json: bool) -> int:
-    """Make the page of a sweep or reproduction, and return the exit status of its command."""
     status = make_page(kind, folder, sys.stderr if as_json else None)
     if as_json:
         print_results([folder])

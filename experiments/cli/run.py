@@ -155,7 +155,6 @@ class RunProgress(Listener):
         self._bar.stop()
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
-        """Show where a seed, the key, is."""
         if self._printed_at is None:
             self._bar.start()
             self._print_share(many=len(self._request.seeds) > 1)

@@ -113,7 +113,6 @@ class TypedCommands:
             self._show(f"{program.host} {program.argv[-1]}: {program.state}\n")
 
     def _print(self) -> None:
-        """Show what programs have printed since the last time."""
         for program in self._network.programs.values():
             for _, text in program.unseen():
                 self._show(text)

@@ -161,7 +161,6 @@ def _cached(planned: Plan, out: Path) -> int:
 def carried(
     preset: Preset, runner: PointRunner, out: Path, title: str, plan: Plan | None = None
 ) -> Path:
-    """Carry out a sweep and show its progress, of a plan with the metrics and factors of runs."""
     from experiments.sweep.progress import watching
     from experiments.sweep.run import carry_out
 
@@ -212,7 +211,6 @@ def _patience(planned: Plan) -> float:
 
 
 def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make the option --host; `shown` describes its default."""
     text = f"Listen on this address of this machine.  [default: {shown}]"
     return click.option("--host", metavar="ADDRESS", help=text)
 

@@ -32,12 +32,10 @@ class Epoch:
 
     @property
     def elapsed(self) -> list[float]:
-        """Seconds since the epoch began, at each sample."""
         return [sample.time - self.samples[0].time for sample in self.samples]
 
     @property
     def curve(self) -> list[float]:
-        """W_cubic at each sample."""
         start = self.samples[0].cwnd
         return [cubic_window(elapsed, self.largest, start) for elapsed in self.elapsed]
 

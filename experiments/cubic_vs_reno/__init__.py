@@ -122,7 +122,6 @@ def _headline(parameters: CubicVsRenoParameters, conditions: set[str]) -> Headli
 
 
 def _condition(algorithm: str, sack: str) -> Condition:
-    """Send with `algorithm`; the name says if SACK is off."""
     condition = congestion_control(algorithm)
     if sack == "on":
         return condition

@@ -62,7 +62,6 @@ def recoveries(results: RunResults) -> dict[str, float]:
 
 
 def counted(cuts: dict[str, float]) -> list[str]:
-    """Return the counts with their conditions, for a sentence."""
     return [f"{written(count)} ({label})" for label, count in cuts.items()]
 
 
@@ -97,7 +96,6 @@ SHORT = (RATE, FAIRNESS, AGAIN, SACKED, TIMEOUTS, DROPS)
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    """Return the first seconds if they were published, and the rates of all flows."""
     early = published_seconds(results)
     tables = (_seconds(results, early) if early else None, rates_of_flows(results))
     return tuple(listing for listing in tables if listing)
@@ -143,7 +141,6 @@ def _seconds(results: RunResults, published: dict[str, list[float]]) -> Listing 
 
 
 def _by_second(results: RunResults, condition: str) -> list[list[float]]:
-    """Return the values of all repetitions for each of the first seconds."""
     trials = (each for each in results.measured if each.trial.condition.name == condition)
     runs = list(map(first_seconds, trials))
     return [[run[second] for run in runs if second < len(run)] for second in range(FIRST_SECONDS)]
@@ -155,7 +152,6 @@ def _cells(name: str, cells: Iterable[str]) -> tuple[str, ...]:
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
-    """Draw rates and windows over time, the first seconds next to the published, and the shares."""
     groups = side_by_side(results)
     over_time = [
         group for trials in groups for group in all_flows(trials, results.link_rate) if group

@@ -102,7 +102,6 @@ def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
 
 
 def _headline(parameters: CustomCcParameters, own: str, conditions: list[str]) -> Headline | None:
-    """Compare the module's algorithm with Reno, if both are measured."""
     pairs = ((own, "reno"), (f"{own}_period", "reno_period"))
     pair = next((pair for pair in pairs if set(pair) <= {*conditions}), None)
     if pair is None:

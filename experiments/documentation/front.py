@@ -30,7 +30,6 @@ _STYLE = (
 
 
 def write(program: Sequence[str], report: Callable[[str], None]) -> None:
-    """Draw the pictures into docs/ of this checkout, and report those that changed."""
     for name, text in drawn(program).items():
         file = CODE / "docs" / name
         if not file.exists() or file.read_text(encoding="utf-8") != text:
@@ -39,7 +38,6 @@ def write(program: Sequence[str], report: Callable[[str], None]) -> None:
 
 
 def drawn(program: Sequence[str]) -> dict[str, str]:
-    """Return the pictures by their names below docs/, of a run and a sweep in a scratch folder."""
     with tempfile.TemporaryDirectory(prefix="tcplab-front-") as name:
         work = Path(name)
         for command in (RUN, SWEEP):
@@ -80,7 +78,6 @@ def _wrapped(text: str, most: int) -> list[str]:
 
 
 def _stage(run: Path) -> str:
-    """Return some round trips of the run's stage from its first retransmission on."""
     problems = Problems()
     trials = run_stage(measure_all(read_run(run, problems), problems))
     begin, parts = first_repair(trials), []
@@ -93,7 +90,6 @@ def _stage(run: Path) -> str:
 
 
 def _moving(moments: Sequence[StageFrame]) -> Iterator[str]:
-    """Yield each moment as a group that is seen at its time only."""
     whole = _SHOWN * len(moments)
     for at, moment in enumerate(moments):
         times = f"0;{at / len(moments):.3f};{(at + 1) / len(moments):.3f}"

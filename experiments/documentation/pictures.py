@@ -76,7 +76,6 @@ class GalleryPicture:
 
     @property
     def key(self) -> str:
-        """SHA-256 of all that the picture depends on."""
         words = (self.commands, self.file, self.graphs, _texts(), fingerprint())
         return hashlib.sha256(repr(words).encode()).hexdigest()
 
@@ -89,13 +88,11 @@ def _texts() -> str:
 
 
 def pictures() -> tuple[GalleryPicture, ...]:
-    """Read all pictures, in the order of the page."""
     content = toml_file(PLACE / "pictures.toml")
     return msgspec.convert(content["picture"], tuple[GalleryPicture, ...])
 
 
 def kept_folder() -> Path:
-    """Return the folder of the cache for pictures."""
     return folder() / "gallery"
 
 
@@ -166,7 +163,6 @@ def _graphs_only(page: str, wanted: Sequence[str]) -> str:
 
 
 def gallery_page(shown: Sequence[GalleryPicture], files: Sequence[str]) -> str:
-    """Return the page; a picture without a file has only its commands."""
     names = {Path(name).stem: Path(name).name for name in files}
     return rendered("gallery.md.j2", pictures=shown, files=names)
 
@@ -190,7 +186,6 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """The name of the choice on the page."""
         return "-".join((*self.link, self.algorithm)).replace("%", "")
 
     @property
@@ -232,13 +227,11 @@ def page_of(first: str, names: Iterable[str]) -> str:
 
 
 def _folder(lab: Lab) -> Path:
-    """Return the folder of the cache for what this lab and code record."""
     words = (LINKS, ALGORITHMS, QUEUES, lab.digests["whole"], code_digest(), fingerprint(__name__))
     return folder() / "recorded" / hashlib.sha256(repr(words).encode()).hexdigest()[:16]
 
 
 def _record(link: tuple[str, str, str], lab: Lab, folder: Path) -> None:
-    """Run a link with each queue, and write its pieces."""
     trials: dict[str, list[StageTrial]] = {algorithm: [] for algorithm in ALGORITHMS}
     for queue in QUEUES:
         spec = study(link, queue)
@@ -257,7 +250,6 @@ def _record(link: tuple[str, str, str], lab: Lab, folder: Path) -> None:
 
 
 def study(link: tuple[str, str, str], queue: str) -> ExperimentSpec:
-    """Return a download and a call over one link, under each congestion control."""
     rate, delay, loss = link
     channel = Channel(
         Rate.parse(rate), Duration.parse(delay), Share.parse(loss), queue=Packets.parse(queue)

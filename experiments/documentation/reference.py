@@ -42,7 +42,6 @@ _SINGLE = (
 
 
 def reference(root: click.Group, program: str) -> dict[str, str]:
-    """Return all pages by their names in the site."""
     facts = {
         "units": (Rate, Duration, Share, Size, Packets, Count, Frequency),
         "experiment": (ExperimentSpec, Flow, Condition, Proof, Headline, Subject),
@@ -78,7 +77,6 @@ def manual(root: click.Group) -> str:
 
 
 def rendered(template: str, **context: Any) -> str:
-    """Return a text of the site from its template."""
     return _environment().get_template(template).render(context)
 
 
@@ -114,7 +112,6 @@ def _roff(text: str) -> str:
 
 
 def _commands(context: click.Context, folder: str) -> dict[str, str]:
-    """Return a page for each command below that of `context`."""
     pages = {}
     for below in _below(context):
         pages[f"{folder}{_page_of(below)}"] = rendered("command.md.j2", context=below)
@@ -123,7 +120,6 @@ def _commands(context: click.Context, folder: str) -> dict[str, str]:
 
 
 def _below(context: click.Context) -> list[click.Context]:
-    """Return a context for each command of a group."""
     group = context.command
     names = group.list_commands(context) if isinstance(group, click.Group) else ()
     commands = ((name, group.get_command(context, name)) for name in names)  # type: ignore[attr-defined]
@@ -131,7 +127,6 @@ def _below(context: click.Context) -> list[click.Context]:
 
 
 def _page_of(context: click.Context) -> str:
-    """Return the name of a command's page in its folder."""
     is_group = isinstance(context.command, click.Group)
     return f"{context.info_name}/index.md" if is_group else f"{context.info_name}.md"
 

@@ -13,7 +13,6 @@ _CAPTION = (
 
 
 def compare(results: RunResults) -> LawComparison:
-    """Return a point for each flow and repetition."""
     return even_shares(results, LAW, _CAPTION, _assumptions(results))
 
 

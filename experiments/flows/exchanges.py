@@ -278,8 +278,6 @@ async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:
 
 
 def work(applications: list[Application], begin: float, _stop: Stop) -> None:
-    """Run all applications to their ends."""
-
     async def all_of_them() -> None:
         await asyncio.gather(*(each.run(begin) for each in applications))
 

@@ -72,7 +72,6 @@ def perform(data: Any, job: JobContext) -> None:
 def _carry_out(
     spec: ExperimentSpec, live: LiveNetwork, job: JobContext, captures: list[Popen[bytes]]
 ) -> None:
-    """All conditions, one after the other."""
     live.topology = spec.topology
     load_modules_for(spec)
     _reach_links(spec, live, job)
@@ -164,7 +163,6 @@ def _measure(
 def _set_initial_windows(
     spec: ExperimentSpec, condition: Condition, live: LiveNetwork, folder: Path
 ) -> None:
-    """Set or reset the initial window, if any condition has one."""
     if any(each.initial_window for each in spec.conditions):
         window = condition.initial_window
         routes = {host: live.set_initial_window(host, window) for host in hosts_of(spec)}

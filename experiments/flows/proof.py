@@ -126,7 +126,6 @@ def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> lis
 
 
 def _own_congestion_controls(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    """Return the algorithm of the sockets of each flow that chooses one."""
     flows = [flow for flow in spec.flows if flow.congestion_control and flow.is_connection]
     if not flows:
         return []

@@ -64,7 +64,6 @@ def _bytes_to_send(flow: Flow, spec: ExperimentSpec) -> int:
 def server_command(
     flow: Flow, spec: ExperimentSpec, live: LiveNetwork, job: JobContext
 ) -> list[str]:
-    """Write the server, and return its command."""
     assert flow.program
     server, _client = _programs(flow, spec, job)
     server.settle(live, flow.receiver)
@@ -282,7 +281,6 @@ def _changing(
 def _applications(
     spec: ExperimentSpec, live: LiveNetwork, folder: Path, begin: float
 ) -> AbstractContextManager[None]:
-    """Meanwhile, run the traffic of applications, if there is any."""
     if not _has_applications(spec):
         return nullcontext()
     exchanges = _exchanges()
@@ -432,7 +430,6 @@ def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float
 
 
 def hosts_of(spec: ExperimentSpec) -> list[str]:
-    """Return every host that sends or receives."""
     return sorted({end for flow in spec.flows for end in (flow.sender, flow.receiver)})
 
 

@@ -39,7 +39,6 @@ class L4sCoexistenceParameters(DrawnPhases, LinkParameters):
 
 
 def experiment(parameters: L4sCoexistenceParameters) -> ExperimentSpec:
-    """Send all flows together, each between hosts of its own."""
     number, length = parameters.flows.base, parameters.duration
     flows = (
         *pair_flows(number, length, CLASSIC, congestion_control=CLASSIC, ecn="off"),

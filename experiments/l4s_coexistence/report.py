@@ -21,7 +21,6 @@ _ASSUMPTIONS = (
 
 
 def compare(results: RunResults) -> LawComparison:
-    """Return a point for each flow and repetition."""
     return even_shares(results, LAW, _CAPTION, _ASSUMPTIONS)
 
 

@@ -54,7 +54,6 @@ class LossyFlow:
 
 
 def compare(results: RunResults) -> LawComparison:
-    """Return a point for each flow and repetition, at the loss that was measured."""
     flows = [flow for measured in results.measured for flow in _flows(results, measured)]
     points = tuple(LawPoint(flow.name, 100 * flow.loss, flow.rate, flow.padhye) for flow in flows)
     return LawComparison(
@@ -117,7 +116,6 @@ def _graph(flows: Sequence[LossyFlow]) -> LawGraph:
 
 
 def _both(flows: Sequence[LossyFlow]) -> Listing:
-    """Return the input of the formulas, and the reach of the square root law."""
     head = ("Flow", "Segments", "Loss events", "of which time-outs", "p (%)", "RTT (ms)", "T (ms)")
     laws = ("measured / square root law", "Constant of that law, measured")
     rows = tuple((*_facts(flow), *_constant(flow)) for flow in flows)

@@ -109,7 +109,6 @@ def _least_above(queue: int) -> int:
 
 
 def _targets() -> Iterator[dict[str, Any]]:
-    """Yield the window of each sender at its first loss, with three queues."""
     for queue in (15, 25, 35):
         parameters = PacingParameters(queue=Packets(queue))
         windows = {"paced": parameters.paced_window, "burst": parameters.burst_window}

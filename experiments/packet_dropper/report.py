@@ -118,7 +118,6 @@ SHORT = (ELAPSED, DROPPED, AGAIN, TIMEOUTS)
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    """Return the run in the original's columns, and the published line of equal settings."""
     requests = _requests(results)
     ours = [
         (called(results, condition), *cells(ELAPSED.of(results, condition), requests))
@@ -146,7 +145,6 @@ def _requests(results: RunResults) -> float:
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
-    """Draw elapsed times as dots, next to the published ones."""
     published = _published(results)
     ours = [
         (called(results, condition), ELAPSED.of(results, condition))

@@ -69,7 +69,6 @@ def samples(lines: Iterable[str], begun: float) -> Frame:
 
 
 def joined(frames: Sequence[Frame]) -> Frame:
-    """Concatenate frames of one kind."""
     names = frames[0].columns
     columns = {name: np.concatenate([each.columns[name] for each in frames]) for name in names}
     return Frame(frames[0].kind, columns)

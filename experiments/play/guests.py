@@ -55,12 +55,10 @@ class WaitingGuest(threading.Thread):
             self.over.set()
 
     def tell(self, order: Any, seed: int) -> None:
-        """Order a measurement."""
         self._order = ordered(order, seed)
         self._told.set()
 
     def end(self) -> None:
-        """Discard the guest and its results."""
         self._unwanted.set()
         self._told.set()
         self._read.set()
@@ -122,7 +120,6 @@ class GuestPool:
             return guest
 
     def boot(self, limits: Limits) -> WaitingGuest:
-        """Boot a new guest, not yet ready."""
         with self._lock:
             return self._boot(limits)
 

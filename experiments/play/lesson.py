@@ -68,12 +68,10 @@ class Lesson:
     labs: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """Return the lesson as data for JSON."""
         return asdict(self)
 
 
 def all_lessons() -> tuple[Lesson, ...]:
-    """Return the built-in lessons in the order of their files' names, which begin with a number."""
     return tuple(lesson_from(file) for file in sorted(LESSONS.glob("*.md")))
 
 
@@ -208,7 +206,6 @@ class _Reader:
                 )
 
     def _settings(self, before: dict[str, str], field: _Field | None) -> dict[str, str]:
-        """Return the settings before, with those of the field."""
         if field is None:
             return before
         pairs = _SETTING.findall(field.text)

@@ -47,7 +47,6 @@ class PlayWidget(anywidget.AnyWidget):
         return {kind: _data_frame(columns) for kind, columns in whole.items()}
 
     def close(self) -> None:
-        """End the page and all its guests."""
         self._channel.take(None)
         self._thread.join()
         super().close()

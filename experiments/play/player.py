@@ -170,7 +170,6 @@ class _Samples:
         self._parts: list[Frame] = []
 
     def again(self) -> None:
-        """Read new samples and pass them on."""
         fresh = []
         for line in self._new().splitlines():
             if line.startswith(BEGUN):
@@ -182,7 +181,6 @@ class _Samples:
             self._hear(self._parts[-1])
 
     def whole(self) -> Frame:
-        """Return all samples read so far."""
         return joined(self._parts) if self._parts else samples((), self.begun)
 
     def _new(self) -> str:

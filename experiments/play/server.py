@@ -55,26 +55,22 @@ _SCRIPT = '<script type="module" src="play.js"></script>'
 
 
 def plots_module() -> str:
-    """Return the plots of all pages as one JavaScript module."""
     return f"{_plots()}\nexport {{ {', '.join(_OFFERED)} }};\n"
 
 
 def style() -> str:
-    """Return the page's style, with the colours and plots of all pages."""
     shared = [_SHARED / name for name in ("theme.css", "plots/plots.css", "stage/stage.css")]
     shared.append(PAGE / "own.css")
     return "\n".join(file.read_text(encoding="utf-8") for file in shared)
 
 
 def whole_page() -> str:
-    """Return the page with its style and scripts inside, which needs no server."""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     scripts = f"<script>\n{whole_script()}</script>"
     return text.replace(_STYLE, f"<style>{style()}</style>").replace(_SCRIPT, scripts)
 
 
 def shared_page() -> str:
-    """Return the page of a shared stage, without packets; the live page puts them in."""
     from analysis import rendering
 
     empty = dict.fromkeys(("answer", "made", "stage_first"), "")
@@ -110,7 +106,6 @@ class PageOffer:
     first: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """Return the offer as data for JSON."""
         return {
             "lessons": [lesson.as_data() for lesson in self.lessons],
             "first": self.first,
@@ -161,7 +156,6 @@ class PageKey:
         return hmac.compare_digest(given.encode(), self._token.encode())
 
     def is_known(self, connection: HTTPConnection) -> bool:
-        """True if a request or a WebSocket has the cookie."""
         return self.fits(connection.cookies.get(_cookie_of(connection), ""))
 
     def give(self, request: Request, answer: Response) -> None:
@@ -232,7 +226,6 @@ class LivePages:
         self._player, self._turns, self._open = player, asyncio.Semaphore(places), 0
 
     async def serve(self, socket: WebSocket) -> None:
-        """Serve a page until it has left."""
         await socket.accept()
         if self._open >= MOST_PAGES:
             await socket.close(

@@ -87,7 +87,6 @@ def frame_message(move: Move, frame: Frame) -> bytes:
 
 
 def message(move: Move, kind: str, **more: Any) -> str:
-    """Write a message of that kind about the run of a move."""
     mark = {"kind": kind, "side": move.side, "number": move.number}
     return json.dumps(mark | more, allow_nan=False, default=float)
 
@@ -121,7 +120,6 @@ class PageSession:
         self._loop = asyncio.get_running_loop()
 
     async def converse(self) -> None:
-        """Serve the page until it has left and its runs have ended."""
         workers = [asyncio.create_task(side.work()) for side in self._sides.values()]
         workers.append(asyncio.create_task(self._deliver()))
         reading = asyncio.create_task(self._listen())
@@ -140,7 +138,6 @@ class PageSession:
             self._sides["save" if move.ask == "save" else move.side].take(move)
 
     async def _deliver(self) -> None:
-        """Send messages, except those of runs that a newer move has replaced."""
         while True:
             move, text = await self._outbox.get()
             if move.ask == "save" or not self._sides[move.side].is_replaced(move):
@@ -165,7 +162,6 @@ class PageSession:
                 self._say(move, message(move, "problem", field=field, sentence=str(error)))
 
     def _perform(self, move: Move, settings: PlaySettings, ended: threading.Event) -> None:
-        """Carry out a move, in a separate thread."""
         if move.ask == "save":
             path = self._player.save(settings)
             self._say(move, message(move, "saved", path=str(path)))
@@ -209,7 +205,6 @@ class PageSide:
         self.ended.set()
 
     def begin(self) -> Move:
-        """Return the newest move and mark it as running."""
         assert self._newest
         self._moved.clear()
         self._running = self._newest
@@ -217,7 +212,6 @@ class PageSide:
         return self._newest
 
     def is_replaced(self, move: Move) -> bool:
-        """True if a newer move has ended this one's run, or is running."""
         ended = self._newest is not move and self.ended.is_set()
         return ended or self._running is not move
 

@@ -39,7 +39,6 @@ class PlaySettings:
         return settings
 
     def as_data(self) -> dict[str, str]:
-        """Return every value as text, by name."""
         return {name: str(getattr(self.parameters, name)) for name in _names()} | {
             "seed": str(self.seed)
         }
@@ -54,11 +53,9 @@ class PlaySettings:
         }
 
     def spec(self) -> ExperimentSpec:
-        """Return the experiment to run."""
         return experiment(self.parameters)
 
     def command(self) -> str:
-        """Return the command line that produces the same packets."""
         options = [word for name, value in self.changed().items() for word in (f"--{name}", value)]
         run = ["./tcplab", "run", self.spec().name, *options]
         return shlex.join([*run, "--seed", str(self.seed), "--repeat", "1"])

@@ -60,7 +60,6 @@ class PlaygroundParameters(LinkParameters):
         require_choice("ecn", self.ecn, ("on", "off"))
 
     def channel(self) -> Channel:
-        """One direction of the link."""
         return Channel(self.bw, self.delay, self.loss, self.jitter, self.queue, self.discipline)
 
 

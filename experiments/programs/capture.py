@@ -46,7 +46,6 @@ class HostCapture:
 
     @cached_property
     def reading(self) -> Reading:
-        """The capture as `tcplab.read` returns it."""
         return read(self.file)
 
     @cached_property
@@ -55,7 +54,6 @@ class HostCapture:
 
 
 def write_page(folder: Path, title: str) -> Path:
-    """Write the page with the graphs of a folder's captures, and return it."""
     files = sorted(folder.glob("*.pcap"))
     readings = [(file.stem, read(file, packets=True)) for file in files]
     (page,) = write_graphs(title, readings, folder, {"html"})

@@ -39,7 +39,6 @@ _BARE = {"syn": "SYN", "fin": "FIN"}
 
 
 def story(network: Network) -> str:
-    """Return the orders with their times, what each program printed last, and what hosts resent."""
     return "\n".join(_lines(network))
 
 
@@ -181,12 +180,10 @@ class NetworkFixture(_AsNetwork):
         return getattr(self.network, name)
 
     def again(self) -> None:
-        """End the network, so that the test can run once more."""
         self._running.close()
         self._place, self.network = self._scratch / AGAIN, None
 
     def differences(self, first: Network) -> list[str]:
-        """End the network, and return its differences from the first as sentences."""
         self._running.close()
         if self.network is None:
             return ["A network was started once only."]
@@ -200,7 +197,6 @@ class NetworkFixture(_AsNetwork):
         }
 
     def _keep(self) -> None:
-        """Keep captures and logs, what programs printed, and the seed."""
         shutil.copytree(self._scratch, self._kept, dirs_exist_ok=True)
         (self._kept / SEED).write_text(f"{self.seed}\n")
         for name, text in self._outputs().items():
@@ -208,12 +204,10 @@ class NetworkFixture(_AsNetwork):
 
     @property
     def story(self) -> str:
-        """The orders and the outputs, for the message of a failed test."""
         return story(self.network) if self.network else "No network was started."
 
     @property
     def properties(self) -> list[tuple[str, object]]:
-        """The properties of the test in JUnit's file."""
         if not self.network:
             return [("tcplab_seed", self.seed)]
         return [("tcplab_seed", self.seed), ("virtual_seconds", round(self.network.now, 6))]

@@ -50,7 +50,6 @@ class NetworkFault:
 def put(
     network: Ordered, kind: FaultKind, at_spots: Sequence[Spot], words: FaultWords, **more: str
 ) -> NetworkFault:
-    """Put a fault at ports. Raises UsageError."""
     fault: Fault = from_data(Fault, {"kind": kind, **fault_fields(words), **more}, "fault")
     moment = during(words.get("at", 0.0), words.get("for_"))
     asked = {name: value for name, value in to_data(fault).items() if value != _USUAL[name]}
@@ -162,7 +161,6 @@ class ShapedNetwork(Ordered, Protocol):
 
 
 def link_of(network: ShapedNetwork, ports: Iterable[Port]) -> NetworkLink:
-    """Return the links with these ports; a link's first node is its left one."""
     even = {port.name for port in network.topology.ports[::2]}
     shaped = [port for port in ports if port.channel]
     ways = [[port for port in shaped if (port.name in even) == is_right] for is_right in (1, 0)]

@@ -379,5 +379,4 @@ class Network:
 
 
 def running_already() -> UsageError:
-    """Return the error of a second network."""
     return UsageError("This network has been started.", "Use one network in a test.")

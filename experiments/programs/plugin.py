@@ -88,7 +88,6 @@ def network(request: pytest.FixtureRequest, tcplab_seed: int) -> Iterator[Networ
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Run a test with a network twice, if that is asked for."""
     result = yield
     fixture = pyfuncitem.stash.get(_FIXTURES, None)
     first = fixture.network if fixture else None

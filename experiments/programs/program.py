@@ -130,7 +130,6 @@ class Program:
         return ["Hosts see another system than this computer's, and it has no such program."]
 
     def hear(self, news: dict[str, Any]) -> None:
-        """Take what a reply says of it."""
         for name, printed in self.printed.items():
             printed += str(news[name]).encode("latin-1")
         if news["ended_at"] is not None:
@@ -183,7 +182,6 @@ def asked(function: Callable[..., Any], given: tuple[Any, ...], path: list[str])
 
 
 def answered(program: Program) -> Any:
-    """Return what the function returned; raise what it raised."""
     _printed, marker, text = program.stdout.rpartition(_ANSWER)
     if not marker:
         raise program.failed("did not return")

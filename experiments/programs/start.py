@@ -116,7 +116,6 @@ def started(
     options: NetworkOptions,
     aloud: Aloud = nullcontext,
 ) -> Iterator[Network]:
-    """Provide a network with options; what is built shows it `aloud`. Raises TcplabError."""
     with ExitStack() as stack:
         place = Path(out) if out else stack.enter_context(scratch())
         place.mkdir(parents=True, exist_ok=True)
@@ -244,7 +243,6 @@ def compared(
     start: Callable[[Path], AbstractContextManager[Network]],
     out: Path,
 ) -> list[str]:
-    """Do `work` in two networks that `start` provides, and return the differences."""
     ended = []
     for place in (out, out / AGAIN):
         with start(place) as running:

@@ -58,7 +58,6 @@ WAIT = 4
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    """Return the path's effect on the order of packets, and TCP's reaction."""
     path = (
         (
             "Every packet that was sent counts, also a retransmission; the order is that of sending"
@@ -92,7 +91,6 @@ def _listing(
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
-    """Draw how late packets came, then the usual graphs of captures."""
     return [*filter(None, (_lateness(results),)), *usual(results)]
 
 

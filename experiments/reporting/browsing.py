@@ -289,7 +289,6 @@ def _side_of_points(letter: str, beginning: str, out: Path) -> ComparedSide:
 
 
 def folders(out: Path) -> list[Path]:
-    """Return the folder of every run, the newest first."""
     return [out / line.name for line in index(out)]
 
 

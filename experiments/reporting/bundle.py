@@ -53,7 +53,6 @@ class Bundle:
 
     @property
     def name(self) -> str:
-        """The name of the folder in the archive."""
         return f"{self.study.name}-{self.manifest.get('id', 'bundle')}"
 
     def files(self) -> Iterator[tuple[str, bytes]]:
@@ -83,7 +82,6 @@ class Bundle:
                 yield f"data/{name.as_posix()}", untrusted.content(self.folder, name.as_posix())
 
     def _figures(self) -> Iterator[tuple[str, bytes]]:
-        """Yield each kind of figure that the data has."""
         for kind in KINDS:
             try:
                 made = figure(self.folder, kind)
@@ -92,7 +90,6 @@ class Bundle:
             yield from ((f"figures/{name}", content) for name, content in made.files(kind))
 
     def _study(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the source of a study that is not tcplab's."""
         file = self.study.file
         if self.study.plugin or file.is_relative_to(CODE / experiments.__name__.rpartition(".")[2]):
             return

@@ -55,7 +55,6 @@ def report_of(experiment: str) -> StudyReport:
 
 
 def _law_report(experiment: str) -> StudyReport | None:
-    """Return the report of a study whose law.toml has the assumptions of one."""
     named = next((each for each in catalogue() if each.name == experiment), None)
     file = named and named.file.with_name("law.toml")
     if not file or not file.exists() or "report" not in (content := law_file(file)):
@@ -140,7 +139,6 @@ def _load(study: str) -> None:
 
 
 def _named_on_stdin() -> Path:
-    """Return the folder in the next line of standard input; ends where the run has ended."""
     if not (name := sys.stdin.readline().rstrip("\n")):
         raise SystemExit(2)
     return Path(name)

@@ -16,7 +16,6 @@ from topologies.notation import json_value
 
 
 def program(*words: str) -> list[str]:
-    """Return the command line of a process that makes such pages."""
     return command("experiments.reporting.studies", *words)
 
 
@@ -87,7 +86,6 @@ class Reporter:
         return status
 
     def close(self) -> None:
-        """End the analysis at once."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()

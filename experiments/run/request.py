@@ -53,7 +53,6 @@ class RunRequest:
 
     @cached_property
     def data(self) -> Any:
-        """The spec as data, for guests and files."""
         return to_data(self.spec)
 
     @cached_property
@@ -73,12 +72,10 @@ class RunRequest:
 
     @cached_property
     def expected_seconds(self) -> float:
-        """Estimate how long one seed takes on its own clock."""
         return expected_seconds(self.spec)
 
     @property
     def place(self) -> str:
-        """The first line of a run: where it runs, on which clock, with which seeds."""
         first, last = self.seeds[0], self.seeds[-1]
         counted = self.seeds == tuple(range(first, last + 1)) and len(self.seeds) > 2
         names = f"{first} to {last}" if counted else ", ".join(map(str, self.seeds))

@@ -51,7 +51,6 @@ def drawn(spec: ExperimentSpec, seed: int) -> tuple[ExperimentSpec, dict[str, st
 
 
 def note_draws(folder: Path, values: dict[str, str]) -> None:
-    """Write drawn.json into the seed's folder, if something was drawn."""
     if values:
         (folder / "drawn.json").write_text(json.dumps(values, indent=1) + "\n")
 
@@ -252,7 +251,6 @@ def run_seed_natively(
 
 
 def _algorithms(spec: ExperimentSpec) -> list[str]:
-    """Return the congestion controls that conditions and flows choose."""
     chosen = {dict(condition.sysctls).get(CONGESTION_CONTROL) for condition in spec.conditions}
     chosen |= {flow.congestion_control for flow in spec.flows}
     return sorted({HOST_SYSCTLS[CONGESTION_CONTROL], *filter(None, chosen)})

@@ -38,7 +38,6 @@ def ready_lab(kernels: Iterable[str] | None = None) -> Lab:
 
 
 def lab_on(kernel: str | None) -> Lab:
-    """Return the lab on the kernel that `--kernel` names, as it was typed."""
     return ready_lab([str(chosen(kernel))] if kernel else None)
 
 
@@ -50,7 +49,6 @@ def facts_of(lab: Lab | None) -> dict[str, Any]:
 
 
 def lab_facts(ready: Lab) -> dict[str, Any]:
-    """Return the facts about the lab of a run for its manifest."""
     return {
         "kernel": {
             "release": ready.kernel_release,
@@ -65,7 +63,6 @@ def lab_facts(ready: Lab) -> dict[str, Any]:
 
 
 def for_page(ready: Lab) -> dict[str, Any]:
-    """Return the facts about the lab for a page, without the list of packages."""
     facts = {name: value for name, value in lab_facts(ready).items() if name != "tools"}
     digests = {
         "kernel": ready.digests["kernel"],
@@ -202,7 +199,6 @@ class _Record:
     network: dict[str, Any] | None = None
 
     def take(self, seed: int, ended: Ended, raw: Path) -> None:
-        """Record how a seed ended, and the verdict on its evidence."""
         if isinstance(ended, TcplabError):
             self.errors[seed] = ended
             return
@@ -219,13 +215,11 @@ class _Record:
         self.status = "failed" if self.failures else "complete"
 
     def fail(self, error: TcplabError) -> None:
-        """Record the errors that ended the run: those of seeds, or another."""
         self.failures += [f"Seed {seed}: {why}" for seed, why in sorted(self.errors.items())] or [
             str(error)
         ]
 
     def manifest(self, _run: RunFolder, facts: Facts) -> dict[str, Any]:
-        """Return the manifest; its status and wall seconds are those of the seeds."""
         spec = self.request.spec
         warnings = [
             warning for _, verdict in sorted(self.verdicts.items()) for warning in verdict.warnings

@@ -123,7 +123,6 @@ class RunFolder:
 
     @property
     def place(self) -> Path:
-        """The place of the run when it is finished."""
         return self.folder.with_name(self.identifier)
 
     def finish(self, manifest: dict[str, Any]) -> Path:

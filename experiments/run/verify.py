@@ -62,7 +62,6 @@ def difference(expected: bytes, given: bytes) -> str:
 
 
 def _starts(frame: bytes) -> dict[int, str]:
-    """Return the names of a frame's fields by their first bytes."""
     kind = frame[12:14]
     if kind == b"\x08\x00" and len(frame) > _IP + 20:
         header, protocol, names = frame[_IP] % 16 * 4, frame[_IP + 9], _IPV4
@@ -104,7 +103,6 @@ class RunToRepeat:
 
     @property
     def has_other_code(self) -> bool:
-        """True if the code for guests of this tcplab is not that of the run."""
         return self.code_digest != code_digest()
 
 
@@ -144,7 +142,6 @@ def to_repeat(folder: Path) -> RunToRepeat:
 
 
 def parts_of(manifest: dict[str, Any]) -> dict[str, str]:
-    """Return the digests of kernel and image that a manifest names."""
     parts = {name: manifest.get(name) for name in ("kernel", "image")}
     return {
         name: str(part.get("digest") if isinstance(part, dict) else None)
@@ -183,7 +180,6 @@ def _seeds(manifest: dict[str, Any]) -> tuple[int, ...]:
 
 
 def require_same_lab(run: RunToRepeat, ready: Lab) -> None:
-    """Raise TcplabError, which names what differs, unless this is the lab that made the run."""
     require_lab("run", run.lab_digest, run.parts, ready)
 
 
@@ -227,7 +223,6 @@ def _compared(run: RunToRepeat, raw: Path) -> Comparison:
 
 
 def _measured(run: RunToRepeat, raw: Path) -> Sequence[str]:
-    """Return the files that conditions left, by their names below `raw`."""
     folders = {
         raw / f"seed-{seed}" / condition.name
         for seed in run.seeds
@@ -311,7 +306,6 @@ def _difference(name: str, expected: bytes, given: bytes | None) -> Difference |
 
 
 def content_if_any(folder: str, name: str) -> bytes | None:
-    """Return a capture's bytes; None if there is none."""
     try:
         return untrusted.content(Path(folder), name)
     except (FileNotFoundError, untrusted.StrangeFile):

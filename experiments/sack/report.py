@@ -33,7 +33,6 @@ PUBLISHED_SECONDS = 10
 
 
 def is_sack(results: RunResults) -> bool:
-    """True if the run has the two conditions that this study compares."""
     return tuple(condition.name for condition in results.run.conditions) == CONDITIONS
 
 
@@ -52,7 +51,6 @@ def shares(parts: list[Pair], others: list[Pair]) -> list[Pair]:
 
 
 def added(first: list[Pair], second: list[Pair]) -> list[Pair]:
-    """Return the sums of two lists of pairs."""
     return [(a[0] + b[0], a[1] + b[1]) for a, b in zip(first, second, strict=True)]
 
 
@@ -67,12 +65,10 @@ def pairs(results: RunResults, quantity: ReportQuantity) -> list[Pair]:
 
 
 def medians(pairs: list[Pair]) -> Pair:
-    """Return the medians of both columns."""
     return median(off for off, _ in pairs), median(on for _, on in pairs)
 
 
 def from_to(pairs: list[Pair], unit: str = "") -> str:
-    """Return both medians in words."""
     off, on = medians(pairs)
     return f"{written(off)}{unit} (SACK off) and {written(on)}{unit} (SACK on)"
 
@@ -112,7 +108,6 @@ def table(results: RunResults) -> ReportTable:
 
 
 def _notes(results: RunResults) -> Iterator[str]:
-    """Yield reasons for differences, as far as measurements show them."""
     duration = results.run.parameters.get("duration", "unknown")
     yield (
         f"Here iperf sent for {duration}, in the original for {PUBLISHED_SECONDS} s: compare"

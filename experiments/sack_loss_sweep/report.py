@@ -53,13 +53,11 @@ class LossLine:
 
 
 def published_lines() -> tuple[LossLine, ...]:
-    """Read the published lines in their order."""
     rows = (row.values() for row in published_rows(Path(__file__).with_name("published.csv")))
     return tuple(LossLine(sack == "1", *map(float, figures)) for sack, *figures in rows)
 
 
 def lines_of_sweep(sweep: SweepRecord, samples: SweepSamples) -> tuple[LossLine, ...]:
-    """Return the sweep's lines, SACK off first and by loss; none if it varies other factors."""
     varied = {
         factor.name: axis for axis, factor in enumerate(sweep.factors) if len(factor.values) > 1
     }
@@ -92,7 +90,6 @@ def _line(sack: bool, loss: float, samples: SweepSamples, place: tuple[int, ...]
 
 
 def summary(ours: Sequence[LossLine], published: Sequence[LossLine]) -> PublishedOrder:
-    """Return the sweep's lines next to the published ones of equal loss."""
     lines = {(line.sack, line.loss): line.cells[2:] for line in published}
     beside = tuple(lines.get((line.sack, line.loss), (NOTHING,) * 4) for line in ours)
     title = "The rate at each loss, in the published columns"
@@ -102,7 +99,6 @@ def summary(ours: Sequence[LossLine], published: Sequence[LossLine]) -> Publishe
 
 
 def answers(ours: Sequence[LossLine], published: Sequence[LossLine]) -> tuple[Answer, ...]:
-    """Answer the questions of the study from the sweep's lines and from the published ones."""
     lost, least = f"{100 - 100 * SHARE:.0f} %", "that at the least loss"
 
     def affected(rate: str) -> tuple[str, ...]:
@@ -185,7 +181,6 @@ _RATE = Axis("rate", "bit/s", 1e6, zero=True)
 
 
 def graphs(ours: Sequence[LossLine], published: Sequence[LossLine]) -> GraphGroup:
-    """Draw two graphs with one horizontal axis: the rate linear, and logarithmic."""
     title = "What retransmissions cost, without and with SACK"
     layers = tuple(
         layer
@@ -223,7 +218,6 @@ def _curve(whose: str, lines: Sequence[LossLine], sack: bool) -> list[Layer]:
 
 
 def statistics_files(run: RunRecord) -> Iterator[tuple[str, bytes]]:
-    """Yield the statistics file of each trial with its name."""
     for trial in run.trials:
         yield (file_name(trial.condition.name, {}, trial.seed), statistics(run, trial).encode())
 

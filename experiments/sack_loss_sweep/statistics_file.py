@@ -39,7 +39,6 @@ def file_name(condition: str, values: Mapping[str, str], seed: int) -> str:
 
 
 def statistics(run: RunRecord, trial: Trial) -> str:
-    """Return the text of one trial, which names missing files."""
     problems, sender = Problems(), run.flow.sender
     counters, qdiscs, evidence = (
         trial.files.counters(problems),
@@ -66,7 +65,6 @@ def _segments(counted: Mapping[str, Mapping[str, float]], host: str) -> str:
 
 
 def _settings(evidence: EvidenceFile, host: str, condition: RunCondition) -> Iterator[str]:
-    """Yield the condition's settings as they were read back."""
     values = evidence.sysctls.get(host, {})
     yield from (f"{name} = {values.get(name, 'not read back')}" for name, _ in condition.sysctls)
 
@@ -104,7 +102,6 @@ def _printed(folder: Path, name: str) -> list[str]:
 
 
 def _changed(counters: CountersFile, host: str) -> Iterator[str]:
-    """Yield the sender's TCP counters that changed, each before and after."""
     yield f"Counters of {host} that changed, before and after:"
     before, after = counters.before.get(host, {}), counters.after.get(host, {})
     for name, last in after.items():

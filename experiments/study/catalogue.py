@@ -64,7 +64,6 @@ class Experiment:
         return self._fact("GRID", {})
 
     def metric(self) -> str:
-        """Return the metric of the study."""
         return self._fact("METRIC", "goodput_kbit_s")
 
     def progress(self) -> tuple[str, ...]:
@@ -76,11 +75,9 @@ class Experiment:
         return self._fact("TARGETS", ())
 
     def loads_modules(self) -> bool:
-        """Return True if its runs may load a kernel module."""
         return self._fact("LOADS_MODULES", False)
 
     def _fact(self, name: str, default: T) -> T:
-        """Return what the study's module declares under a name."""
         value: T = getattr(self._module(), name, default)
         return value
 

@@ -58,7 +58,6 @@ class Factor:
         return float(self.kind.parse(value).base * _COLUMNS[self.kind][2])  # type: ignore[attr-defined]
 
     def described(self) -> dict[str, Any]:
-        """For sweep.json."""
         quantity = self.kind in _COLUMNS
         return {
             "name": self.name,

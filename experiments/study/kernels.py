@@ -139,7 +139,6 @@ class Profile:
 
 
 def _profiles() -> tuple[dict[str, PeriodSetting], dict[str, Profile]]:
-    """Read the settings and the profiles, which name their settings."""
     content = toml_file(Path(__file__).with_name("profiles.toml"))
     settings = msgspec.convert(content["setting"], dict[str, PeriodSetting])
     for profile in content["profile"].values():

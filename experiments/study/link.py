@@ -295,7 +295,6 @@ def held(spec: ExperimentSpec) -> tuple[ExperimentSpec, tuple[str, ...]]:
 
 
 def _rounding(asked: Channel, held: Channel) -> str:
-    """Say what the kernel has instead of what was asked for."""
     pairs = [("rate", str(asked.bandwidth), str(held.bandwidth))]
     pairs += [(name, text, dict(held.settings)[name]) for name, text in asked.settings]
     differing = [f"a {name} of {one} is {other}" for name, one, other in pairs if one != other]

@@ -143,7 +143,6 @@ def pair_flows(
 
 
 def pair_captures(number: int) -> tuple[str, ...]:
-    """Return the interfaces of the hosts of all pairs."""
     return tuple(f"{side}{n}-eth0" for side in "hr" for n in range(1, number + 1))
 
 

@@ -50,7 +50,6 @@ def times(experiment: str) -> tuple[Time, ...]:
 
 
 def condition_of(target: Target, time: Time) -> str:
-    """Return the name of the condition that gives a target's value."""
     has_profile = profile_of(target.experiment) is not None
     return target.period_condition if time != "today" and has_profile else target.condition
 
@@ -81,7 +80,6 @@ def command(target: Target) -> str:
 
 
 def described(target: Target) -> dict[str, Any]:
-    """Return the published part of a row of values."""
     return {
         "where": target.where,
         "series": target.series,
@@ -103,7 +101,6 @@ def described(target: Target) -> dict[str, Any]:
 
 
 def profile_of(experiment: str) -> Profile | None:
-    """Return the profile that a study declares."""
     module = import_module(f"{experiments.__name__}.{experiment}")
     profile: Profile | None = getattr(module, "PROFILE", None)
     return profile
@@ -195,7 +192,6 @@ def _nearest(study: str, targets: list[Target]) -> PeriodKernelChoice:
 
 
 def _obstacle(series: str, targets: list[Target]) -> str:
-    """Return why the study cannot run on that kernel here; empty if it can."""
     if series not in all_series():
         return f"This tcplab does not know Linux {series}."
     try:
@@ -210,7 +206,6 @@ def _obstacle(series: str, targets: list[Target]) -> str:
 
 
 def how_to_build(series: str) -> str:
-    """Return the command that builds a kernel of the lab."""
     kernel = kernel_version(series)
     source = "" if kernel.package else f" --source linux-{kernel.version}.tar.xz"
     return f"./tcplab kernel build {series}{source}"

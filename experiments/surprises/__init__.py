@@ -92,19 +92,16 @@ class Surprise:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Command of host h1."""
         if self.code:
             return ("python3", "-c", PRELUDE + self.code)
         return ("bash", "-c", self.shell)
 
     def is_shown_by(self, output: str) -> bool:
-        """Check an output."""
         return re.search(self.shows, output.rstrip("\n"), re.MULTILINE) is not None
 
 
 @cache
 def surprises() -> dict[str, Surprise]:
-    """Return the table by name."""
     rows = toml_file(_PLACE)["surprise"]
     return {row["name"]: Surprise(**row) for row in rows}
 

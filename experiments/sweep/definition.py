@@ -191,7 +191,6 @@ class Plan:
 
     @property
     def specs(self) -> list[ExperimentSpec]:
-        """The spec of each combination."""
         return [combination.spec for combination in self.combinations]
 
     @property
@@ -214,11 +213,9 @@ class Plan:
         return len(level_pairs(compared)) * prod(levels.values())
 
     def power(self) -> str:
-        """Return the difference that the seeds can show, as a sentence."""
         return sentence(len(self.sweep.seeds), self.comparisons)
 
     def parameters(self) -> dict[str, str]:
-        """Return the parameters that all points share, as text by name."""
         varied = {factor.name.replace("-", "_") for factor in self.factors}
         own = to_data(self.combinations[0].parameters)
         return {name: str(value) for name, value in own.items() if name not in varied} | {
@@ -226,7 +223,6 @@ class Plan:
         }
 
     def command(self) -> str:
-        """Return the command that makes this sweep."""
         factors = (*self.fixed, *self.factors)
         sets = [f"--set {factor.name}={','.join(factor.values)}" for factor in factors]
         until = [f"--until {100 * self.sweep.until:g}%"] if self.sweep.until else []
@@ -240,7 +236,6 @@ class Plan:
         return " ".join(["./tcplab sweep", self.named.name, *words])
 
     def repeat(self, combination: Combination, seed: int) -> str:
-        """Return the command that runs one point again, with its captures and a report."""
         fixed = {factor.name: factor.values[0] for factor in self.fixed}
         values = fixed | dict(combination.values)
         sets = [f"--set {name}={value}" for name, value in values.items()]
@@ -286,7 +281,6 @@ def _compared(planned: Plan) -> str:
 
 
 def _written(seeds: Sequence[int]) -> str:
-    """Return seeds as --seeds takes them."""
     first, last = seeds[0], seeds[-1]
     if tuple(seeds) == tuple(range(first, last + 1)):
         return str(last) if first == 1 else f"{first}-{last}"
@@ -304,7 +298,6 @@ def _headline(planned: Plan) -> Headline | None:
 
 
 def described(planned: Plan) -> dict[str, Any]:
-    """Return the part of sweep.json that is known before the first run."""
     return {
         "experiment": planned.named.name,
         "claim": planned.named.claim,

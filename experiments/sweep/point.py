@@ -60,7 +60,6 @@ class Origin:
     measuring: str
 
     def point(self, combination: Combination, seed: int) -> Point:
-        """Return the point of that combination and seed."""
         own = self._on(combination.spec.kernel)
         words: tuple[Any, ...] = (
             combination.digest,
@@ -81,7 +80,6 @@ class Origin:
         return self.measures.partition(" ")[2]
 
     def _on(self, kernel: str) -> Origin:
-        """Return the origin with the lab on that kernel, which is built."""
         if kernel == DEFAULT_KERNEL:
             return self
         return replace(self, lab=built_lab(kernel).digests["whole"])

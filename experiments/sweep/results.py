@@ -139,7 +139,6 @@ class _IntervalWidths:
     of_runs: dict[tuple[int, str], list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, points: EndedPoints) -> None:
-        """Add the mean over the flows of each of these runs."""
         for point, record in points:
             for condition in point.combination.spec.conditions:
                 rows = [row for row in record["rows"] if row["condition"] == condition.name]
@@ -184,7 +183,6 @@ def write_rows(
 
 
 def write_series(folder: Path, factors: Sequence[Factor], points: EndedPoints) -> None:
-    """Write the flows of proved points over time: a row for each line and quantity."""
     names = [factor.name for factor in factors]
     with (folder / SERIES).open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -284,7 +282,6 @@ class SweepResult:
 
     @cached_property
     def columns(self) -> ColumnTable:
-        """The table as NumPy's arrays."""
         return read_rows(read_sweep(self.folder, Problems()))
 
     @cached_property

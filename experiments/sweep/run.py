@@ -122,7 +122,6 @@ class EndedPoints:
 
     @property
     def series(self) -> Iterator[tuple[Point, Record]]:
-        """The series of the points that have any of this version."""
         kept = self._read(self.memory.series)
         return (pair for pair in kept if pair[1]["version"] == SERIES_VERSION)
 
@@ -136,7 +135,6 @@ class EndedPoints:
 
     @cached_property
     def statuses(self) -> dict[str, str]:
-        """The status of each point by its key."""
         return self.memory.statuses(point.key for point in self.points)
 
     @cached_property
@@ -149,16 +147,13 @@ class EndedPoints:
 
     @property
     def proved(self) -> EndedPoints:
-        """The points whose conditions are known to have held: only they have results."""
         return self._having(lambda point: self.statuses.get(point.key) == "complete")
 
     @property
     def unproved(self) -> EndedPoints:
-        """The other points: they failed, or do not show that their conditions held."""
         return self._having(lambda point: self.statuses.get(point.key) != "complete")
 
     def by_combination(self) -> Iterator[tuple[Combination, EndedPoints]]:
-        """Return the points of each combination that has any."""
         for _, group in groupby(self.points, key=lambda point: id(point.combination)):
             points = list(group)
             yield points[0].combination, EndedPoints(self.memory, points)
@@ -168,13 +163,11 @@ class EndedPoints:
 
 
 def verdict_of(record: Record) -> str | None:
-    """Return the verdict on a point's network; None for a point that was not judged."""
     verdict: str | None = record.get(NETWORK, {}).get("verdict")
     return verdict
 
 
 def counted_verdicts(records: Iterable[Record]) -> dict[str, int]:
-    """Count the points with each verdict on their network."""
     return Counter(verdict for record in records if (verdict := verdict_of(record)))
 
 
@@ -190,7 +183,6 @@ class PointRuns:
     reused: int = 0
 
     def run(self, points: Sequence[Point]) -> None:
-        """Run the points that are not known."""
         self.points |= {point.key: point for point in points}
         known = set() if self.runner.force else self.memory.known(point.key for point in points)
         self.done |= known
@@ -202,7 +194,6 @@ class PointRuns:
 
     @property
     def ended(self) -> EndedPoints:
-        """The points that ended by combination and seed, whatever the order of their ends."""
         order: dict[int, int] = {}
         for point in self.points.values():
             order.setdefault(id(point.combination), len(order))

@@ -58,26 +58,21 @@ class PointStore:
         return {key for key, status in statuses.items() if status in _KNOWN}
 
     def done(self, keys: Iterable[str]) -> dict[str, Record]:
-        """Return the records of the known points."""
         return self.records(self.known(keys))
 
     def statuses(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the status of each of these points that was ever run."""
         return dict(self._chosen("status", keys))
 
     def records(self, keys: Iterable[str]) -> dict[str, Record]:
-        """Return the records of those of these points that were ever run."""
         kept = dict(self._chosen("record", keys))
         records = json_value(f"[{','.join(kept.values())}]")  # equal names are kept once
         return dict(zip(kept, records, strict=True))
 
     def series(self, keys: Iterable[str]) -> dict[str, Record]:
-        """Return the series of those of these points that have any."""
         kept = self._chosen("series", keys)
         return {key: json_value(text) for key, text in kept if text}
 
     def _chosen(self, column: str, keys: Iterable[str]) -> list[tuple[str, str]]:
-        """Return the keys that are there, each with what its row has in this column."""
         return self.connection.execute(
             f"select key, {column} from points where key in (select value from json_each(?))",
             (json.dumps(list(keys)),),
@@ -105,7 +100,6 @@ class PointStore:
             )
 
     def listed(self) -> list[Kept]:
-        """Every line, by experiment and time."""
         rows = self.connection.execute(
             f"select {_OF_KEPT} from points order by experiment, finished"
         )
@@ -122,7 +116,6 @@ class PointStore:
         return _kept(rows[0]), json_value(rows[0][10])
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Remove these, and give their room back to the disk."""
         with self.connection:
             self.connection.executemany(
                 "delete from points where key = ?", ((key,) for key in keys)

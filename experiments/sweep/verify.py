@@ -60,11 +60,9 @@ class SweepToRepeat:
 
     @property
     def tables(self) -> list[tuple[str, str]]:
-        """The names and texts of the tables to compare."""
         return [(ROWS, self.rows), *([(SERIES, self.series)] if self.series else [])]
 
     def require_same_lab(self, ready: Lab) -> None:
-        """Raise TcplabError unless this is the lab that made the sweep."""
         require_lab("sweep", self.lab_digest, self.parts, ready)
 
 

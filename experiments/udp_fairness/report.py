@@ -38,7 +38,6 @@ _NOTE = (
 
 
 def by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> tuple[Listing, ...]:
-    """Return the UDP flow's rates and losses, and the shares of the TCP flows, for each queue."""
     rows = tuple(
         (cell.name, *(over_runs(measure, cell.runs) for measure in _COLUMNS.values()))
         for cell in cells
@@ -72,7 +71,6 @@ _COLUMNS: dict[str, Callable[[list[Row]], float | None]] = {
 
 
 def effect_by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> SweepEffect | None:
-    """Return the rates of UDP and of all TCP flows in each queue."""
     rates = [
         (cell.name, _median(_COLUMNS[_UDP], cell.runs), _median(_COLUMNS[_TCP], cell.runs))
         for cell in cells
@@ -130,7 +128,6 @@ EVEN = 1.1
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    """Return UDP as iperf's server reports it next to TCP, and the rates of the TCP flows."""
     flows = rates_of_flows(results)
     return (_both(results), *((flows,) if flows else ()))
 
@@ -153,7 +150,6 @@ def _both(results: RunResults) -> Listing:
 
 
 def effect(results: RunResults) -> str:
-    """Return the rates of UDP and TCP under the first condition."""
     if not results.run.conditions:
         return ""
     condition = results.run.conditions[0]
@@ -168,7 +164,6 @@ def effect(results: RunResults) -> str:
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
-    """Draw the shares of all flows, a graph for each time."""
     return [group for group in map(sharing, side_by_side(results)) if group]
 
 

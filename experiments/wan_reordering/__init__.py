@@ -102,7 +102,6 @@ class WanReorderingParameters:
         return first, replace(first, host="h2", peer="h1")
 
     def sysctls(self) -> tuple[tuple[str, str], ...]:
-        """Return the settings that differ from the baseline."""
         return (
             ("net.ipv4.tcp_sack", "1" if self.sack == "on" else "0"),
             # The kernel's own limits carry a tenth of 10 Gbit/s over 70 ms.
