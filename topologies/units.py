@@ -24,14 +24,7 @@ _LONGEST = 64  # characters; a longer text is no quantity, and Fraction("1e99999
 DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 """Prefixes to their factors, in rising order, of 1000 (SI) and of 1024 (IEC 80000-13)."""
-TIMES = {
-    "ns": 1,
-    "us": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "min": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
+TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 """Units of time to nanoseconds, in rising order."""
 
 

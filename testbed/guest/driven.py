@@ -26,11 +26,7 @@ from testbed.guest.middlebox import (
     set_carrier,
     shape_loopback,
 )
-from testbed.guest.namespaces import (
-    allow_algorithms,
-    available_algorithms,
-    network_namespace,
-)
+from testbed.guest.namespaces import allow_algorithms, available_algorithms, network_namespace
 from testbed.guest.network import LiveNetwork, cabled_network
 from testbed.guest.packet_ring import WHOLE, PacketRing, block_size
 from testbed.guest.user_program import EventLoop, ProgramStart, UserProgram

@@ -35,10 +35,7 @@ from topologies.errors import TcplabError
 from topologies.notation import toml_file
 
 COPYRIGHT, GPL = "COPYRIGHT", "GPL-2"
-LOCKS = {
-    image_recipe.LOCK: image_recipe.SUITE,
-    tools_recipe.LOCK: tools_recipe.SUITE,
-}
+LOCKS = {image_recipe.LOCK: image_recipe.SUITE, tools_recipe.LOCK: tools_recipe.SUITE}
 """Debian's packages that a release hands on, with their suites."""
 _PAGES = "usr/share/doc"
 _COMMON = "usr/share/common-licenses"

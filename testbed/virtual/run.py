@@ -33,13 +33,7 @@ from testbed.host.job_archive import code_digest, job_archive, travelling_module
 from testbed.host.processes import claimed_processor
 from testbed.host.scratch import scratch
 from testbed.host.supervise import CONSOLE, Limits, Progress, Usage, usage_of
-from testbed.virtual.guest import (
-    EPOCH,
-    GuestSettings,
-    RunningGuest,
-    guest,
-    lacking,
-)
+from testbed.virtual.guest import EPOCH, GuestSettings, RunningGuest, guest, lacking
 from testbed.virtual.processes import give, take_back
 from testbed.virtual.sandbox import ordinary_user
 from topologies.errors import TcplabError
