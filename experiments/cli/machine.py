@@ -137,8 +137,7 @@ def _server(folder: Path, port: int) -> LocalServer:
 @click.option(
     "--prebuilt", is_flag=True, help="Write the kernel and engine that come with the code."
 )
-@click.option("--oci", is_flag=True, help="Make a container image too (an OCI layout).")
-def release(out: Path, new: bool, prebuilt: bool, oci: bool) -> None:
+def release(out: Path, new: bool, prebuilt: bool) -> None:
     """Make a self-contained release of this checkout: wheels and an archive."""
     if prebuilt:
         _write_prebuilt()
@@ -147,7 +146,7 @@ def release(out: Path, new: bool, prebuilt: bool, oci: bool) -> None:
 
     with shown(sys.stderr) as report:
         require_writable(out)
-        digests = make_release(out, report, new, oci)
+        digests = make_release(out, report, new)
     for name, digest in digests.items():
         size = (out / name).stat().st_size / 1e6
         click.echo(f"{digest}  {size:6.1f} MB  {out / name}")

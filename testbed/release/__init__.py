@@ -33,8 +33,7 @@ from testbed.lab.ready import (
     state_release,
 )
 from testbed.lab.tools import sealed, tools_recipe
-from testbed.release import wheels
-from testbed.release.archive import called, make_archive, make_oci, make_tree
+from testbed.release.archive import NAME, called, make_tree, pack
 from testbed.release.wheels import make_wheels, notices_recipe
 from testbed.virtual.run import compiled_entry
 from topologies.errors import TcplabError
@@ -44,12 +43,9 @@ from topologies.untrusted import digest_of
 SUMS = "SHA256SUMS"
 
 
-def make_release(
-    out: Path, report: BuildReport, new: bool = False, oci: bool = False
-) -> dict[str, str]:
-    """Make wheels, archive, bill of materials and their digests in `out`; with `oci` an image too.
+def make_release(out: Path, report: BuildReport, new: bool = False) -> dict[str, str]:
+    """Make wheels, archive and their digests in `out`; return the SHA-256 of each file by its name.
 
-    Return the SHA-256 of each file by its name.
     The lab must be the one that release.toml states; if it is to be a `new` one, that is written.
     Raises TcplabError, CommandError.
     """
@@ -68,11 +64,9 @@ def make_release(
         files = wheels_of(ready, report, work)
         report.step("Making the archive")
         tree = make_tree(files, ready.image, work)
-        files += [make_archive(tree, work), work / wheels.BILL]
-        (work / wheels.BILL).write_text(wheels.bill())
-        if oci:
-            report.step("Making the container image")
-            files.append(make_oci(tree, ready.image, work))
+        files.append(work / f"{NAME}.tar.gz")
+        with files[-1].open("wb") as target:
+            pack(tree, target, NAME)
         out.mkdir(parents=True, exist_ok=True)
         for file in files:
             shutil.move(file, out / file.name)

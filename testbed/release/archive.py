@@ -6,17 +6,9 @@ of the guest's image and gzip 61, in a sixth of the time.
 Its Python is the guest's, from the image, with its C library. The dynamic loader next to it starts
 it, so it uses this machine's kernel and shell only. It finds modules from its place (PYTHONHOME is
 not needed); environment and current folder do not change what it imports (-I).
-
-The container image of a release, made without a daemon: an OCI image layout in a tar.
-
-Its lower layer is the guest's image, a Debian with Mininet, iperf, tcpdump and Python. The upper
-one is the archive. `docker load`, `podman load` and `skopeo copy oci-archive:FILE` take it.
 """
 
 import gzip
-import hashlib
-import io
-import json
 import shutil
 import stat
 import sys
@@ -24,7 +16,7 @@ import tarfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from testbed import VERSION
 from testbed.host import CODE
@@ -114,14 +106,6 @@ def make_tree(wheels: Sequence[Path], image: Path, work: Path) -> Path:
     return tree
 
 
-def make_archive(tree: Path, work: Path) -> Path:
-    """Return the archive of that folder."""
-    file = work / f"{NAME}.tar.gz"
-    with file.open("wb") as target:
-        pack(tree, target, NAME)
-    return file
-
-
 def install_libraries(python: Path, work: Path) -> None:
     """Install the locked libraries with the archive's own Python, by the checkout's pip."""
     packages = python / PACKAGES
@@ -133,15 +117,12 @@ def install_libraries(python: Path, work: Path) -> None:
             shutil.rmtree(unused) if unused.is_dir() else unused.unlink()
 
 
-def pack(tree: Path, target: IO[bytes], name: str = "") -> None:
+def pack(tree: Path, target: IO[bytes], name: str) -> None:
     """Write a folder's content below a name as tar.gz: the same files give the same bytes."""
-    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0) as packed:
-        write_tar(tree, packed, name)
-
-
-def write_tar(tree: Path, target: IO[bytes] | gzip.GzipFile, name: str = "") -> None:
-    """Write a folder's content below a name as tar: the same files give the same bytes."""
-    with tarfile.open(fileobj=target, mode="w|", format=tarfile.GNU_FORMAT) as archive:
+    with (
+        gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as archive,
+    ):
         for path in sorted(tree.rglob("*")):
             member = Path(name, path.relative_to(tree))
             archive.add(path, str(member), recursive=False, filter=_steady)
@@ -150,74 +131,5 @@ def write_tar(tree: Path, target: IO[bytes] | gzip.GzipFile, name: str = "") -> 
 def _steady(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""
-    if not member.mode & stat.S_ISVTX:  # /tmp; other modes depend on who makes the release
-        shared = 0o755 if member.mode & stat.S_IXUSR else 0o644
-        member.mode = member.mode & ~0o077 | shared
+    member.mode = 0o755 if member.mode & stat.S_IXUSR else 0o644
     return member
-
-
-IMAGE_NAME = f"tcplab-{VERSION}-oci.tar"
-PLACE = "opt/tcplab"
-_TYPE = "application/vnd.oci.image"
-_SETTINGS = {
-    "Entrypoint": [f"/{PLACE}/tcplab"],
-    "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "LC_ALL=C.UTF-8"],
-    "WorkingDir": "/work",
-    "Labels": {
-        "org.opencontainers.image.title": "tcplab",
-        "org.opencontainers.image.version": VERSION,
-        "org.opencontainers.image.licenses": "MIT AND GPL-2.0-only",
-    },
-}
-
-
-def make_oci(tree: Path, image: Path, work: Path) -> Path:
-    """Return the image of an archive's tree on the guest's root. Raises CommandError."""
-    layout, root, top = work / "oci", work / "oci-root", work / "oci-top"
-    (layout / "blobs/sha256").mkdir(parents=True)
-    called(["unsquashfs", "-no-progress", "-no-xattrs", "-dest", root, image], work)
-    (top / "work").mkdir(parents=True)
-    (top / "work").chmod(0o1777)
-    (top / "usr/local/bin").mkdir(parents=True)
-    (top / "usr/local/bin/tcplab").symlink_to(f"/{PLACE}/tcplab")
-    shutil.copytree(tree, top / PLACE, symlinks=True)
-    layers, plain = [], []
-    for folder in (root, top):
-        packed = io.BytesIO()
-        pack(folder, packed)
-        plain.append(_digest(gzip.decompress(packed.getvalue())))
-        layers.append(_blob(layout, "layer.v1.tar+gzip", packed.getvalue()))
-    settings = {
-        "architecture": "amd64",
-        "os": "linux",
-        "config": _SETTINGS,
-        "rootfs": {"type": "layers", "diff_ids": plain},
-    }
-    manifest = {
-        "schemaVersion": 2,
-        "mediaType": f"{_TYPE}.manifest.v1+json",
-        "config": _blob(layout, "config.v1+json", _json(settings)),
-        "layers": layers,
-    }
-    listed = _blob(layout, "manifest.v1+json", _json(manifest))
-    listed["annotations"] = {"org.opencontainers.image.ref.name": VERSION}
-    (layout / "index.json").write_bytes(_json({"schemaVersion": 2, "manifests": [listed]}))
-    (layout / "oci-layout").write_bytes(_json({"imageLayoutVersion": "1.0.0"}))
-    with (work / IMAGE_NAME).open("wb") as target:
-        write_tar(layout, target)
-    return work / IMAGE_NAME
-
-
-def _blob(layout: Path, kind: str, content: bytes) -> dict[str, Any]:
-    """Add content to the layout and return its descriptor."""
-    digest = _digest(content)
-    (layout / "blobs" / digest.replace(":", "/")).write_bytes(content)
-    return {"mediaType": f"{_TYPE}.{kind}", "digest": digest, "size": len(content)}
-
-
-def _digest(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
-
-
-def _json(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()

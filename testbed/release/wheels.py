@@ -6,33 +6,27 @@ with the modes that it needs.
 
 The lab has the licences of its programs, and a page that says where their sources are. The guest's
 image leaves out the pages of its packages, so their copyright files are taken from the packages
-again. The bill of materials (CycloneDX) is made from the locks that decide the content.
+again.
 """
 
-import json
 import os
 import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
-
-from packaging.requirements import Requirement
 
 from testbed import VERSION
 from testbed.builds import Workshop
 from testbed.builds.cache import BROUGHT_BY, MANIFEST, PREBUILT, Entry, Facts, Recipe
-from testbed.builds.debian import SNAPSHOT, LockedPackage, contents, extract, read_lock
-from testbed.builds.engine import CORE, released_environment
+from testbed.builds.debian import SNAPSHOT, contents, extract, read_lock
+from testbed.builds.engine import released_environment
 from testbed.host import CODE, HOME
 from testbed.lab import image as image_recipe
 from testbed.lab import tools as tools_recipe
 from testbed.lab.kernel import DEFAULT, kernel_version
-from testbed.release.archive import LOCK, PIP, called, python_module
+from testbed.release.archive import PIP, called, python_module
 from topologies.errors import TcplabError
-from topologies.notation import toml_file
 
 COPYRIGHT, GPL = "COPYRIGHT", "GPL-2"
 LOCKS = {image_recipe.LOCK: image_recipe.SUITE, tools_recipe.LOCK: tools_recipe.SUITE}
@@ -61,12 +55,6 @@ def build_notices(workshop: Workshop) -> Facts:
     return {}
 
 
-def packages() -> dict[str, LockedPackage]:
-    """Return Debian's packages in a lab, by name and version."""
-    every = (package for lock in LOCKS for package in read_lock(lock).packages)
-    return {f"{package.name} {package.version}": package for package in sorted(every)}
-
-
 def sources() -> Iterator[str]:
     """Yield the lines of a page that says where the source of each program is."""
     kernel = kernel_version(DEFAULT)
@@ -77,58 +65,8 @@ def sources() -> Iterator[str]:
     yield "  configuration and programs are in `testbed/lab/kernel` of the same version of tcplab."
     yield "* Debian's packages: `apt-get source PACKAGE=VERSION`, or from the archive of all that"
     yield f"  Debian published, {SNAPSHOT.partition('/archive')[0]}/binary/PACKAGE/VERSION/:\n"
-    yield from (f"    {name_and_version}" for name_and_version in packages())
-
-
-BILL = f"tcplab-{VERSION}.cdx.json"
-_PYTHON = {"python_version": "3.11", "python_full_version": "3.11.2"}
-"""The archive's, for which markers of the lock are evaluated."""
-
-
-def bill() -> str:
-    whole = _part("application", "tcplab", VERSION, f"pkg:pypi/tcplab@{VERSION}")
-    content = {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.5",
-        "version": 1,
-        "metadata": {"component": whole},
-        "components": list(_components()),
-    }
-    return json.dumps(content, indent=1, sort_keys=True) + "\n"
-
-
-def _part(kind: str, name: str, version: str, purl: str, sha256: str = "") -> dict[str, Any]:
-    hashes = {"hashes": [{"alg": "SHA-256", "content": sha256}]} if sha256 else {}
-    named = {"type": kind, "name": name, "version": version, "purl": purl, "bom-ref": purl}
-    return named | hashes
-
-
-def _components() -> Iterator[dict[str, Any]]:
-    """Yield kernel, packages of Debian, Python's libraries and the engine's crates."""
-    kernel = kernel_version(DEFAULT)
-    purl = f"pkg:generic/linux@{kernel.version}?download_url={quote(kernel.url, safe='')}"
-    part = _part("operating-system", "linux", kernel.version, purl, kernel.sha256)
-    yield part | {"licenses": [{"license": {"id": "GPL-2.0-only"}}]}
-    for package in packages().values():
-        version = quote(package.version, safe="")
-        purl = f"pkg:deb/debian/{quote(package.name, safe='')}@{version}?arch=amd64"
-        yield _part("library", package.name, package.version, purl, package.sha256)
-    yield from _python()
-    for crate in toml_file(CORE / "Cargo.lock")["package"]:
-        if checksum := crate.get("checksum"):
-            purl = f"pkg:cargo/{crate['name']}@{crate['version']}"
-            yield _part("library", crate["name"], crate["version"], purl, checksum)
-
-
-def _python() -> Iterator[dict[str, Any]]:
-    """Yield the libraries of the archive, of which pip takes one of several files."""
-    for line in LOCK.read_text().splitlines():
-        if "==" not in line or line.startswith((" ", "#")):
-            continue
-        wanted = Requirement(line.removesuffix("\\"))
-        if not wanted.marker or wanted.marker.evaluate(_PYTHON):
-            version = str(wanted.specifier).removeprefix("==")
-            yield _part("library", wanted.name, version, f"pkg:pypi/{wanted.name}@{version}")
+    every = (package for lock in LOCKS for package in read_lock(lock).packages)
+    yield from sorted({f"    {package.name} {package.version}" for package in every})
 
 
 LARGEST = 100_000_000

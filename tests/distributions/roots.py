@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -115,20 +114,6 @@ def _keyring_of_ubuntu(address: str, work: Path) -> Path:
         ((_, packed),) = contents(lock, "noble", BuildReport())
     extract(packed, work / "keys")
     return work / "keys/usr/share/keyrings/ubuntu-archive-keyring.gpg"
-
-
-def container(oci: Path, folder: Path, work: Path) -> ForeignRoot:
-    """The root of a release's container image, its layers unpacked in their order."""
-    work.mkdir()
-    folder.mkdir()
-    subprocess.run(["tar", "-xf", oci, "-C", work], check=True)
-    blobs = work / "blobs"
-    (listed,) = json.loads((work / "index.json").read_text())["manifests"]
-    manifest = json.loads((blobs / listed["digest"].replace(":", "/")).read_text())
-    for layer in manifest["layers"]:
-        file = blobs / layer["digest"].replace(":", "/")
-        subprocess.run(["tar", "-xzf", file, "-C", folder], check=True)
-    return ForeignRoot(folder).prepare()
 
 
 def busybox(folder: Path, work: Path) -> ForeignRoot:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.distributions.roots import HOME, ForeignRoot, busybox, container, debian, ubuntu
+from tests.distributions.roots import HOME, ForeignRoot, busybox, debian, ubuntu
 
 RUN = ("run", "sack", "--seed", "1", "--repeat", "1", "--out", f"/{HOME}/runs")
 
@@ -95,15 +95,6 @@ def test_a_root_with_nothing_but_busybox(release: Path, place: Path) -> None:
     root.called("tar", "-xzf", "release.tar.gz")
     next(root.home.glob("tcplab-*")).rename(root.home / "tcplab")
     check("busybox, archive", root, f"/{HOME}/tcplab/tcplab")
-    shutil.rmtree(root.folder)
-
-
-def test_the_container_image(release: Path, place: Path) -> None:
-    oci = next(release.glob("*-oci.tar"), None)
-    if oci is None:
-        pytest.skip("no container image: ./tcplab release --oci makes it")
-    root = container(oci, place / "container", place / "layers")
-    check("container image", root, "/usr/local/bin/tcplab")
     shutil.rmtree(root.folder)
 
 

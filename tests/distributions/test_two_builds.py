@@ -34,7 +34,6 @@ def test_a_build_in_another_folder_gives_the_same_bytes(
         "-m",
         "experiments.cli.main",
         "release",
-        "--oci",
         "--out",
         tmp_path,
     ]
