@@ -5,38 +5,32 @@ Linux and in any container. apt only says which mirror and which proxy the machi
 
 A lock is a text file with a line for each package; its first line has its day. `tcplab lock
 --update` writes it. Packages of a lock are checked by SHA-256 and need no signature.
-
-Many small files of a few servers by HTTP, each thread with one connection to a server.
-
-urllib opens a connection for each file, and so asks for the server's address each time: name
-servers that limit their answers made 124 packages take 25 s instead of 1.
 """
 
+import functools
 import gzip
 import hashlib
 import io
 import lzma
 import os
 import shutil
+import socket
 import tarfile
 import urllib.request
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
-from http.client import HTTPConnection, HTTPException, HTTPSConnection, RemoteDisconnected
+from http.client import HTTPException
 from pathlib import Path
-from threading import local
-from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 
 from testbed.builds import ENVIRONMENT, BuildReport
 from testbed.host.processes import output_of
 from topologies.errors import TcplabError
 
 _PATIENCE = 30.0  # seconds without a byte
-_MOVED = (301, 302, 303, 307, 308)
-_MOST_MOVES = 5
-_OK = 200
 
 
 class FetchError(Exception):
@@ -48,76 +42,41 @@ class SilentServer(FetchError):
 
 
 class Fetcher:
-    """Connections by thread and server, through proxies by scheme (urllib.request.getproxies)."""
+    """Files by HTTP, through proxies by scheme (urllib.request.getproxies)."""
 
     def __init__(self, proxies: Mapping[str, str]) -> None:
-        self.proxies, self.kept = proxies, local()
+        self._proxies = proxies
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler(dict(proxies)))
 
     def get(self, url: str) -> bytes:
         """Return the content. Raises FetchError."""
-        if (kind := urlsplit(url).scheme) not in ("http", "https"):
-            raise SilentServer(f"{kind or 'a path'} is no address of a server")
-        for _ in range(_MOST_MOVES):
-            try:
-                status, location, content = self._asked(urlsplit(url))
-            except (OSError, HTTPException) as error:
-                raise FetchError(str(error) or type(error).__name__) from error
-            if status == _OK:
-                return content
-            if status not in _MOVED:
-                raise FetchError(f"HTTP status {status}")
-            url = urljoin(url, location)
-        raise FetchError("it redirects without end")
-
-    def _asked(self, url: SplitResult) -> tuple[int, str, bytes]:
-        """Return status, Location and content; a connection that the server closed is renewed."""
-        proxy = self._proxy(url)
-        target = url.geturl() if proxy and url.scheme == "http" else f"{url.path}?{url.query}"
-        connection, is_new = self._connection(url, proxy)
         try:
-            connection.request("GET", target.removesuffix("?"), headers=_authorization(proxy))
-            answer = connection.getresponse()
-        except (BrokenPipeError, ConnectionResetError, RemoteDisconnected):
-            connection.close()
-            if is_new:
-                raise
-            return self._asked(url)
-        return answer.status, answer.headers.get("Location", ""), answer.read()
-
-    def _proxy(self, url: SplitResult) -> SplitResult | None:
-        """Return the proxy of a server, which is asked directly if $no_proxy names it."""
-        address = self.proxies.get(url.scheme, "")
-        is_near = urllib.request.proxy_bypass(url.hostname or "")
-        return urlsplit(address) if address and not is_near else None
-
-    def _connection(
-        self, url: SplitResult, proxy: SplitResult | None
-    ) -> tuple[HTTPConnection, bool]:
-        """Return the open connection to a server, and whether it is new."""
-        connections: dict[str, HTTPConnection] = self.kept.__dict__
-        key = f"{url.scheme}://{url.netloc}"
-        if key not in connections:
-            kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
-            end = proxy or url
-            made = kind(end.hostname or "", end.port, timeout=_PATIENCE)
-            if proxy and url.scheme == "https":
-                made.set_tunnel(url.hostname or "", url.port, _authorization(proxy))
-            connections[key] = made
-        if connections[key].sock:
-            return connections[key], False
-        try:
-            connections[key].connect()
+            with self._opener.open(url, timeout=_PATIENCE) as answer:
+                return bytes(answer.read())
+        except HTTPError as error:
+            raise FetchError(f"HTTP status {error.code}") from error
+        except URLError as error:
+            proxy = urlsplit(self._proxies.get(urlsplit(url).scheme, ""))
+            way = f", by the proxy {proxy.hostname}:{proxy.port}" if proxy.hostname else ""
+            raise SilentServer(f"{error.reason}{way}") from error
+        except ValueError as error:
+            raise SilentServer(str(error)) from error
         except (OSError, HTTPException) as error:
-            way = f", by the proxy {proxy.hostname}:{proxy.port}" if proxy else ""
-            raise SilentServer(f"{error}{way}") from error
-        return connections[key], True
+            raise FetchError(str(error) or type(error).__name__) from error
 
 
-def _authorization(proxy: SplitResult | None) -> dict[str, str]:
-    if not proxy or not proxy.username:
-        return {}
-    secret = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return {"Proxy-Authorization": f"Basic {b64encode(secret.encode()).decode()}"}
+@contextmanager
+def _names_asked_once() -> Iterator[None]:
+    """Look each server's address up once: urllib asks for it with each file.
+
+    Name servers that limit their answers made 124 packages take 25 s instead of 1.
+    """
+    lookup = socket.getaddrinfo
+    socket.getaddrinfo = functools.cache(lookup)
+    try:
+        yield
+    finally:
+        socket.getaddrinfo = lookup
 
 
 _HEAD = "# name, version, SHA-256, place on a mirror of Debian; as of "
@@ -125,7 +84,7 @@ SNAPSHOT = "https://snapshot.debian.org/archive/debian"
 """Debian's archive of all that it ever published, below the time of a publication."""
 PUBLIC = "https://deb.debian.org/debian"
 """Debian's public mirror, for systems whose apt knows none."""
-_AT_ONCE = 4  # connections to a mirror
+_AT_ONCE = 8  # connections to a mirror
 _DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "data.tar.xz": lzma.decompress,
     "data.tar.gz": gzip.decompress,
@@ -196,18 +155,18 @@ def fetched(
     Threads fetch and treat those that follow meanwhile. Raises TcplabError.
     """
     source = _Source(archives(suite, lock.day), Fetcher(proxies()))
-    pool = ThreadPoolExecutor(_AT_ONCE)
     count = len(lock.packages)
     named = f"{count} packages of Debian" if count > 1 else lock.packages[0].name
     text = f"Fetching {named} (once)"
     report.step(text)
-    try:
+    with _names_asked_once(), ThreadPoolExecutor(_AT_ONCE) as pool:
         made = pool.map(lambda package: treat(source.fetch(package)), lock.packages)
-        for number, (package, content) in enumerate(zip(lock.packages, made, strict=True), 1):
-            yield package, content
-            report.step(text, number / count)
-    finally:
-        pool.shutdown(cancel_futures=True)
+        try:
+            for number, (package, content) in enumerate(zip(lock.packages, made, strict=True), 1):
+                yield package, content
+                report.step(text, number / count)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 class _Source:
