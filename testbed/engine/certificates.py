@@ -4,12 +4,10 @@ Dask has no authentication without TLS (https://distributed.dask.org/en/stable/t
 user of a machine reaches its loopback interface. So each address of a cluster is tls://.
 
 All members and the sweep hold the same certificate and key, so a certificate is its own authority.
-It is in one folder, which the scheduler makes: copied to each machine, or on a shared home.
 """
 
 import os
 import shutil
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +21,9 @@ from topologies.errors import TcplabError, UsageError
 FOLDER = "TCPLAB_CERTIFICATES"
 """The variable of the environment that names another folder than the usual one."""
 TLS = "tls://"
-_DAYS = 3650  # nobody renews what a command has made unasked; the key is as secret until then
+# openssl-req(1): a key that no password protects. Nobody renews what a command has made unasked.
+_REQUEST = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650"
+_SUBJECT = ("-subj", "/CN=tcplab cluster")
 _OTHERS = 0o027  # bits of a mode; Kubernetes gives a secret to the group of a pod
 
 
@@ -47,12 +47,10 @@ class Certificates:
         return ["--protocol", "tls", *map(str, files), "--tls-key", str(self.key)]
 
 
-def usual_folder(environment: Mapping[str, str] = os.environ) -> Path:
+def usual_folder() -> Path:
     """$TCPLAB_CERTIFICATES, else tcplab/cluster in $XDG_CONFIG_HOME or ~/.config."""
-    if chosen := environment.get(FOLDER):
-        return Path(chosen).absolute()
-    settings = environment.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return Path(settings).absolute() / "tcplab" / "cluster"
+    settings = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(os.environ.get(FOLDER) or f"{settings}/tcplab/cluster").absolute()
 
 
 def certificates(folder: Path | None = None) -> Certificates:
@@ -107,14 +105,7 @@ def make_certificates(folder: Path) -> Certificates:
         with TemporaryDirectory(dir=folder) as name:
             fresh = Certificates(Path(name))
             files = ["-keyout", str(fresh.key), "-out", str(fresh.certificate)]
-            output_of([openssl, *_REQUEST, *files], umask=0o077)
+            output_of([openssl, *_REQUEST.split(), *_SUBJECT, *files], umask=0o077)
             fresh.key.rename(made.key)  # whole, before workers of this home look for it
             fresh.certificate.rename(made.certificate)
     return certificates(folder)
-
-
-_REQUEST = (
-    *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
-    *("-subj", "/CN=tcplab cluster", "-days", str(_DAYS)),
-)
-"""openssl-req(1): a key that no password protects; openssl makes its file readable for us only."""

@@ -8,10 +8,9 @@ from running twice. A worker of another lab or of other code would mix results t
 compared, so it gets no task at all: tasks ask for a resource whose name holds the identity, and
 only a worker that finds the same identity in itself offers it.
 
-Scheduler and workers run as this very process. A separate process for Dask would survive this one
-when it is killed. In one process, any end of it ends Dask and frees its port; Dask itself ends in
-order at SIGINT and SIGTERM (distributed/_signals.py). They listen on the loopback interface unless
-told otherwise, and only for those who have the cluster's key (testbed/engine/certificates.py).
+Scheduler and workers run as this very process, so that any end of it ends Dask and frees its port.
+They listen on the loopback interface by default, and only for those who have the cluster's key
+(testbed/engine/certificates.py).
 """
 
 from __future__ import annotations
@@ -23,11 +22,10 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -37,14 +35,13 @@ from distributed.cli.dask_scheduler import main as dask_scheduler
 from distributed.cli.dask_worker import main as dask_worker
 from distributed.comm.addressing import get_address_host_port
 from distributed.core import Status
-from distributed.utils import LoopRunner, sync
+from distributed.utils import LoopRunner, get_ip, sync
 
 from testbed.engine import Done, Listener, Stopped, Task
 from testbed.engine.certificates import TLS, Certificates, certificates
 from testbed.host import PREFIX
 from testbed.host.job_archive import fingerprint
 from testbed.host.scratch import scratch
-from testbed.host.supervise import Progress
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, lab_if_ready
 from topologies.errors import TcplabError, UsageError
@@ -62,11 +59,6 @@ _BETWEEN = 0.25  # seconds between two words about the progress of a task
 def identity(lab: Lab) -> str:
     """Return the SHA-256 of what results depend on: lab, code, libraries, names of modules."""
     return hashlib.sha256(f"{lab.digests['whole']} {PREFIX}{fingerprint()}".encode()).hexdigest()
-
-
-def resource(identity: str) -> str:
-    """Name the resource that a worker of this identity offers, one for each parallel guest."""
-    return f"guest-{identity[:16]}"
 
 
 @cache
@@ -97,7 +89,7 @@ def entrance(wanted: str, kernel: str) -> WorkerPlugin:
             # open yet.
             await worker.scheduler.log_event(topic=topic, msg=news)
 
-    offer, topic = resource(wanted), WORKERS
+    offer, topic = f"guest-{wanted[:16]}", WORKERS
     return Entrance()
 
 
@@ -105,29 +97,22 @@ def problem_with_us(wanted: str, kernel: str) -> str:
     """Return why this worker cannot take tasks of that identity; empty if it can."""
     lab = _own_lab(kernel)
     if lab is None:
-        return (
-            f"it has no lab kernel {kernel} and image of its code's recipes (./tcplab image import"
-            " FILE)"
-        )
-    if identity(lab) != wanted:
-        return (
-            f"it has another version: lab {lab.digests['whole'][:12]}, all {identity(lab)[:12]} and"
-            f" not {wanted[:12]}"
-        )
-    return ""
+        needed = f"lab kernel {kernel} and image of its code's recipes"
+        return f"it has no {needed} (./tcplab image import FILE)"
+    lab_digest, own = lab.digests["whole"][:12], identity(lab)
+    other = f"lab {lab_digest}, all {own[:12]} and not {wanted[:12]}"
+    return "" if own == wanted else f"it has another version: {other}"
 
 
 def perform(function: Callable[..., Any], arguments: tuple[Any, ...], kernel: str) -> Any:
-    """Call `function(*arguments, lab, progress)` on a worker; its progress goes to the client."""
-    worker, lab = get_worker(), _own_lab(kernel)
+    """Call `function(*arguments, lab, progress)` on a worker; its progress goes to the client.
+
+    The task ends if it is cancelled or the worker closes.
+    """
+    worker, lab, last = get_worker(), _own_lab(kernel), 0.0
+    key = str(worker.get_current_task())
     if lab is None:
         raise TcplabError("This worker's lab kernel has gone.", "Run ./tcplab image build there.")
-    return function(*arguments, lab, _progress(worker, str(worker.get_current_task())))
-
-
-def _progress(worker: Worker, key: str) -> Progress:
-    """Report progress to the client; end the task if it is cancelled or the worker closes."""
-    last = 0.0
 
     def tell(phase: str, elapsed: float) -> None:
         nonlocal last
@@ -138,18 +123,16 @@ def _progress(worker: Worker, key: str) -> Progress:
             last = time.monotonic()
             worker.log_event(PROGRESS, {"key": key, "phase": phase, "elapsed": elapsed})
 
-    return tell
+    return function(*arguments, lab, tell)
 
 
 _PATIENCE = 10.0  # seconds in which a scheduler must answer
 _REST = 0.05  # seconds; the sender of messages waits for 10 ms at most
-_LOOK = 0.1  # seconds between two looks for a worker
+_LOOK, _NOTED = 0.1, 10  # seconds between two looks for a worker; looks until a note
 _GRACE = 10  # seconds in which a worker of use may follow those that are refused
-PAGES = "127.0.0.1:0"
-"""The address of Dask's HTTP servers: each member starts one, even with --no-dashboard."""
+# Each member starts an HTTP server, even with --no-dashboard; one of its pages is a proxy.
 _ROUTES = ("distributed.scheduler.http.routes", "distributed.worker.http.routes")
-_NO_PAGES: dict[str, Any] = {name: [] for name in _ROUTES}
-"""Dask's configuration for no page there: they are not used, and one is a proxy to elsewhere."""
+_PAGES = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
 
 
 @dataclass
@@ -167,10 +150,8 @@ class ClusterEngine:
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
         """Yield the results in the order in which they come.
 
-        Only a few tasks for each slot are with the scheduler.
-
-        What is still running is cancelled if the caller goes away. Raises TcplabError if all
-        workers had to be refused.
+        The scheduler has a few tasks for each slot. What is still running is cancelled if the
+        caller goes away. Raises TcplabError if all workers had to be refused.
         """
         self._wait_for_worker()
         waiting, futures = iter(tasks), as_completed(loop=self.client.loop)
@@ -180,11 +161,8 @@ class ClusterEngine:
             for future in futures:
                 pending.discard(future)
                 if future.status in ("cancelled", "lost"):  # not by us: with the scheduler
-                    raise TcplabError(
-                        "The connection to the Dask scheduler was lost.",
-                        "Start it and its workers again; the same command then goes on, and what"
-                        " is known is kept.",
-                    )
+                    remedy = "Start it and its workers again; the same command then goes on."
+                    raise TcplabError("The connection to the Dask scheduler was lost.", remedy)
                 key, error = str(future.key), future.exception()
                 yield Done.failed(key, error) if error else Done(key, future.result())
                 self._submit(waiting, futures, pending)
@@ -202,7 +180,7 @@ class ClusterEngine:
                 self.kernel,
                 key=task.key,
                 pure=False,
-                resources={resource(self.identity): 1},
+                resources={f"guest-{self.identity[:16]}": 1},
                 priority=-next(self.order),
             )
             pending.add(future)
@@ -210,51 +188,40 @@ class ClusterEngine:
 
     def _wait_for_worker(self) -> None:
         """Wait until one worker is let in: on a cluster the first may come hours later."""
-        begun = hopeful = time.monotonic()
-        noted = False
-        while True:
+        hopeful = time.monotonic()
+        for look in count():
             for event in self.client.get_events(WORKERS):  # from before we subscribed
-                self._hear_worker(event)
+                self._add_worker(event)
             if self.slots:
                 return
             if not self.refused or set(self.client.nthreads()) - set(self.refused):
                 hopeful = time.monotonic()
             if time.monotonic() - hopeful > _GRACE:  # others may follow those that are refused
                 refused = "; ".join(f"{at}: {why}" for at, why in self.refused.items())
-                raise TcplabError(
-                    f"No worker can be used: {refused}.",
-                    "Give every worker this version of tcplab and this lab: ./tcplab image export"
-                    " and import.",
-                )
-            if time.monotonic() - begun > 1 and not noted:
-                self.listener.note(
-                    "No worker has come yet; waiting. Ctrl-C ends this without loss."
-                )
-                noted = True
+                remedy = "Give each this version of tcplab and this lab: ./tcplab image export."
+                raise TcplabError(f"No worker can be used: {refused}.", remedy)
+            if look == _NOTED:
+                self.listener.note("No worker has come yet; waiting. Ctrl-C loses nothing.")
             time.sleep(_LOOK)
 
-    def _hear_worker(self, event: tuple[float, dict[str, Any]]) -> None:
-        address = event[1]["address"]
-        if event[1]["offer"] != resource(self.identity):
+    def _add_worker(self, event: tuple[float, dict[str, Any]]) -> None:
+        news = event[1]
+        address, refused = news["address"], news["refused"]
+        if news["offer"] != f"guest-{self.identity[:16]}":
             return  # meant for another client, whose lab is another
-        if not event[1]["refused"]:
-            self.slots[address] = event[1]["slots"]
+        if not refused:
+            self.slots[address] = news["slots"]
         elif address not in self.refused:
-            self.refused[address] = event[1]["refused"]
-            self.listener.note(f"Worker {address} is refused: {event[1]['refused']}.")
-
-
-def configured(folder: Path) -> AbstractContextManager[Any]:
-    """Dask's configuration meanwhile: no pages, and `folder` for what it writes."""
-    return dask.config.set(_NO_PAGES | {"temporary-directory": str(folder)})
+            self.refused[address] = refused
+            self.listener.note(f"Worker {address} is refused: {refused}.")
 
 
 @contextmanager
 def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
     """Provide an engine on the workers of a Dask scheduler. Raises TcplabError without one."""
-    with _quiet(), _event_loop() as loop, _client(address, loop) as client:
+    with _event_loop() as loop, _client(address, loop) as client:
         engine = ClusterEngine(client, identity(lab), str(lab.choice), listener)
-        client.subscribe_topic(WORKERS, engine._hear_worker)
+        client.subscribe_topic(WORKERS, engine._add_worker)
         client.subscribe_topic(PROGRESS, lambda event: listener.running(**event[1]))
         name = f"tcplab-{client.id}"
         client.register_plugin(entrance(engine.identity, engine.kernel), name=name)
@@ -287,11 +254,12 @@ def security() -> Security:
 
 @contextmanager
 def _event_loop() -> Iterator[IOLoop]:
-    """Provide the event loop of a client and a cluster, which ends a moment after both are closed.
-
-    They would end those at once, in the middle of a wait of the sender of messages
-    (distributed/batched.py): its time-out would go unheard, which asyncio prints.
+    """Provide the event loop of a client, which ends a moment after it, so in no wait of
+    distributed/batched.py, whose time-out asyncio would print. Dask's messages are silenced: they
+    would tear the progress bar.
     """
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL + 1)
     runner = LoopRunner()
     runner.start()
     try:
@@ -301,29 +269,12 @@ def _event_loop() -> Iterator[IOLoop]:
         runner.stop()
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence Dask's own messages, which would tear the progress bar."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
 LOOPBACK = "127.0.0.1"
-_ALL = ("0.0.0.0", "::")
 
 
 def run_scheduler(host: str, port: int, protection: Certificates) -> None:
     """Run a scheduler at an address until a signal ends it. Raises TcplabError if that is taken."""
-    words = ["--host", _in_brackets(host), "--port", str(port), *protection.options()]
-    with scratch() as folder, configured(folder):
-        _run(dask_scheduler, words, f"{host}, port {port}")
+    _run(dask_scheduler, ["--port", str(port), *protection.options()], host, port)
 
 
 def run_worker(scheduler: str, slots: int, host: str, port: int, protection: Certificates) -> None:
@@ -333,47 +284,42 @@ def run_worker(scheduler: str, slots: int, host: str, port: int, protection: Cer
     Raises TcplabError if it cannot listen there.
     """
     numbers = f"--worker-port {port} --nworkers 1 --nthreads {slots} --memory-limit 0"
-    words = [scheduler, "--host", _in_brackets(host), *numbers.split(), "--no-nanny"]
-    words += protection.options()
     # Dask removes its part of the folder at exit, when the folder is gone, and would call that an
     # error.
     logging.getLogger("distributed.diskutils").setLevel(logging.CRITICAL)
-    with scratch() as folder, configured(folder):
-        _run(dask_worker, words, f"{host}, port {port}")
+    words = [scheduler, "--no-nanny", *numbers.split(), *protection.options()]
+    _run(dask_worker, words, host, port)
 
 
-def _run(command: Command, words: list[str], place: str) -> None:
-    pages = ["--no-dashboard", "--dashboard-address", PAGES]
-    try:
-        command.main([*words, *pages], standalone_mode=False)
-    except (OSError, RuntimeError) as error:
-        cause = error.__cause__ or error  # RuntimeError: "Scheduler failed to start."
-        if not isinstance(cause, OSError):
-            raise
-        problem = f"The Dask {command.name} did not start at {place}: {cause}."
-        raise TcplabError(problem, "Choose another --host or --port.") from error
+def _run(command: Command, words: list[str], host: str, port: int) -> None:
+    """Run a member of Dask without pages, and with a scratch folder for what it writes."""
+    with scratch() as folder:
+        settings: dict[str, Any] = {name: [] for name in _ROUTES}
+        try:
+            with dask.config.set(settings | {"temporary-directory": str(folder)}):
+                own = ["--host", _in_brackets(host), *_PAGES]
+                command.main([*words, *own], standalone_mode=False)
+        except (OSError, RuntimeError) as error:
+            cause = error.__cause__ or error  # RuntimeError: "Scheduler failed to start."
+            if not isinstance(cause, OSError):
+                raise
+            problem = f"The Dask {command.name} did not start at {host}, port {port}: {cause}."
+            raise TcplabError(problem, "Choose another --host or --port.") from error
 
 
 def address_of(host: str, port: int) -> str:
     """Return the address of a scheduler that listens on `host`, for a worker or a sweep."""
-    return f"{TLS}{_in_brackets(socket.gethostname() if host in _ALL else host)}:{port}"
+    known = socket.gethostname() if host in ("0.0.0.0", "::") else host
+    return f"{TLS}{_in_brackets(known)}:{port}"
 
 
 def towards(scheduler: str) -> str:
-    """Return this machine's address as a scheduler sees it. Raises UsageError, TcplabError."""
+    """Return this machine's address as a scheduler sees it. Raises UsageError."""
     try:
-        host, port = get_address_host_port(scheduler, strict=True)
+        return str(get_ip(*get_address_host_port(scheduler, strict=True)))
     except ValueError:
         problem = f"'{scheduler[:80]}' is no scheduler's address."
         raise UsageError(problem, "Write it like tls://10.0.0.1:8786.") from None
-    try:
-        family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
-        with socket.socket(family, socket.SOCK_DGRAM) as unsent:
-            unsent.connect(place)  # of UDP this only chooses the route (udp(7))
-            return str(unsent.getsockname()[0])
-    except OSError as error:
-        problem = f"There is no way to {host}: {error.strerror}."
-        raise TcplabError(problem, "Check the scheduler's address.") from None
 
 
 def _in_brackets(host: str) -> str:
