@@ -81,7 +81,7 @@ def privileges(machine: ExaminedMachine) -> Finding:
     held = int((re.search(r"CapEff:\s*([0-9a-f]+)", status) or ["", "0"])[1], 16)
     if machine.user != 0:
         sentence = "You are an ordinary user; native runs need root."
-        return found.problem(sentence, "sudo ./tcplab doctor")
+        return found.problem(sentence, "use sudo, or --testbed virtual")
     if all(held >> number & 1 for number in (_CAP_SYS_ADMIN, _CAP_NET_ADMIN)):
         return found.ok("You are root, with all that is needed.")
     sentence = "You are root without CAP_SYS_ADMIN or CAP_NET_ADMIN: root of a container."

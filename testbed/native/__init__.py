@@ -6,17 +6,14 @@ dies, even by SIGKILL, the kernel removes everything with the namespaces. What m
 shared kernel is noted first (testbed.native.changes).
 """
 
-import os
-import socket
-import struct
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from testbed.guest.netlink import attribute
+from testbed import doctor
+from testbed.doctor import ExaminedMachine, checks
 from testbed.host.job_archive import job_archive, job_file
-from testbed.host.packages import NATIVE, install_command, install_missing, of_tools, present
+from testbed.host.packages import NATIVE, install_missing
 from testbed.host.supervise import CONSOLE, FollowedJob, Limits, Progress, Usage, started, usage_of
 from testbed.native.changes import KernelNeeds, changed
 from testbed.native.realtime import watched
@@ -74,32 +71,6 @@ def _command(job: IO[bytes], out: Path) -> list[str]:
 
 def obstacles() -> list[TcplabError]:
     """Return each obstacle to native runs on this machine with its remedy."""
-    if os.geteuid() != 0:
-        return [TcplabError("The native testbed needs root.", "Use sudo, or --testbed virtual.")]
-    if missing := of_tools(tool for tool in NATIVE if not present(tool)):
-        return [TcplabError(f"Not installed: {', '.join(missing)}.", install_command(missing))]
-    found = []
-    if subprocess.run(
-        [PYTHON, "-c", "import mininet"], capture_output=True, check=False
-    ).returncode:
-        found.append(TcplabError(f"{PYTHON} has no Mininet.", "sudo apt-get install mininet"))
-    trial = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
-    tried = subprocess.run(trial, capture_output=True, text=True, check=False)
-    if tried.returncode:
-        problem = f"This kernel has no netem, which makes delay and loss ({tried.stderr.strip()})."
-        remedy = "Use --testbed virtual, or a kernel with it: sudo modprobe sch_netem"
-        found.append(TcplabError(problem, remedy))
-    if not _has_open_vswitch():
-        remedy = "Use --testbed virtual, or load it: sudo modprobe openvswitch"
-        found.append(TcplabError("This kernel has no Open vSwitch module.", remedy))
-    return found
-
-
-def _has_open_vswitch() -> bool:
-    """Ask generic netlink (genl-ctrl) for the family, so that the kernel loads its module."""
-    # CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME
-    body = struct.pack("=BBH", 3, 1, 0) + attribute(2, b"ovs_datapath\0")
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as control:  # NETLINK_GENERIC
-        control.send(struct.pack("=IHHII", 16 + len(body), 16, 1, 1, 0) + body)
-        kind = struct.unpack_from("=IH", control.recv(4096))[1]
-    return bool(kind != 2)  # NLMSG_ERROR
+    machine = ExaminedMachine()
+    findings = (checks.privileges(machine), checks.tools(machine), *doctor.modules(machine))
+    return [TcplabError(each.said, each.remedy) for each in findings if each.state == "problem"]
