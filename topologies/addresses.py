@@ -62,11 +62,9 @@ def _start(segment: int) -> str:
 
 
 @cache
-def _by_node(topology: TopologySpec) -> dict[str, list[Interface]]:
-    found: dict[str, list[Interface]] = {}
-    for interface in interfaces(topology):
-        found.setdefault(interface.port.node, []).append(interface)
-    return found
+def interfaces_of(topology: TopologySpec, node: str) -> Sequence[Interface]:
+    """Return the interfaces of a host or router; none of a switch."""
+    return [each for each in interfaces(topology) if each.port.node == node]
 
 
 @cache
@@ -75,11 +73,6 @@ def _by_segment(topology: TopologySpec) -> dict[int, list[Interface]]:
     for interface in interfaces(topology):
         found.setdefault(interface.segment, []).append(interface)
     return found
-
-
-def interfaces_of(topology: TopologySpec, node: str) -> Sequence[Interface]:
-    """Return the interfaces of a host or router; none of a switch."""
-    return _by_node(topology).get(node, ())
 
 
 def ipv6_of(address: str) -> str:
@@ -126,18 +119,14 @@ def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ..
 
 def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:
     """Return the shortest routes of a host or router to the segments that it is not part of."""
-    own = _segments_of(topology, node)
+    own = {interface.segment: interface for interface in interfaces_of(topology, node)}
     return _routes(topology, own, own)
 
 
 def spare_routes(topology: TopologySpec, host: str) -> tuple[tuple[Route, ...], ...]:
     """Return the routes over each interface of a host after its first."""
-    own = _segments_of(topology, host)
+    own = {interface.segment: interface for interface in interfaces_of(topology, host)}
     return tuple(_routes(topology, own, dict([spare])) for spare in [*own.items()][1:])
-
-
-def _segments_of(topology: TopologySpec, node: str) -> dict[int, Interface]:
-    return {interface.segment: interface for interface in interfaces_of(topology, node)}
 
 
 def _routes(

@@ -9,6 +9,7 @@ import hashlib
 import json
 import types
 import typing
+from collections.abc import Iterable
 from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from topologies.errors import UsageError
@@ -53,8 +54,7 @@ def from_data(kind: Any, data: Any, where: str = "") -> Any:
 
 
 def kind_at(kind: Any, path: list[str], where: str = "") -> Any:
-    """Return the type of the field at a path such as links, 1, rightward, queue; * means every
-    item.
+    """Return the type of the field at a path such as links, *, rightward, queue.
 
     Raises UsageError, which names the step that leads nowhere and the possible ones.
     """
@@ -70,9 +70,7 @@ def kind_at(kind: Any, path: list[str], where: str = "") -> Any:
         hints = typing.get_type_hints(kind)
         if step in hints:
             return kind_at(hints[step], rest, step_place)
-        raise _wrong(
-            step_place, f"there is no field {step!r:.40}; the fields are {', '.join(hints)}"
-        )
+        raise _no_field(step_place, step, hints)
     raise _wrong(step_place, "no such place")
 
 
@@ -102,11 +100,8 @@ def _leads_on(data: Any, path: list[str]) -> bool:
     """Return whether every step but the last exists."""
     if len(path) < 2:
         return True
-    return (
-        isinstance(data, dict)
-        and data.get(path[0]) is not None
-        and _leads_on(data[path[0]], path[1:])
-    )
+    step = data.get(path[0]) if isinstance(data, dict) else None
+    return step is not None and _leads_on(step, path[1:])
 
 
 def _some(union: Any) -> Any:
@@ -132,18 +127,12 @@ def _dataclass(kind: type, data: Any, where: str) -> Any:
     hints = typing.get_type_hints(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     if unknown := sorted(set(data) - set(fields)):
-        raise _wrong(
-            where, f"there is no field {unknown[0]!r:.40}; the fields are {', '.join(fields)}"
-        )
+        raise _no_field(where, unknown[0], fields)
     for name, field in fields.items():
         if name not in data and field.default is field.default_factory is dataclasses.MISSING:
             raise _wrong(where, f"the field {name} is missing")
-    return kind(
-        **{
-            name: from_data(hints[name], item, f"{where}.{name}".lstrip("."))
-            for name, item in data.items()
-        }
-    )
+    places = {name: f"{where}.{name}".lstrip(".") for name in data}
+    return kind(**{name: from_data(hints[name], data[name], at) for name, at in places.items()})
 
 
 def _leaf(kind: type, data: Any, where: str) -> Any:
@@ -156,6 +145,10 @@ def _leaf(kind: type, data: Any, where: str) -> Any:
     if type(data) is not kind:
         raise _wrong(where, f"{data!r:.40} is not of type {kind.__name__}")
     return data
+
+
+def _no_field(where: str, name: str, fields: Iterable[str]) -> UsageError:
+    return _wrong(where, f"there is no field {name!r:.40}; the fields are {', '.join(fields)}")
 
 
 def _wrong(where: str, problem: str) -> UsageError:

@@ -54,7 +54,11 @@ class Fault:
     def __post_init__(self) -> None:
         read_words(self, "fault")
         for address in self.addresses:
-            _require_address(address)
+            try:
+                packed(address)
+            except (OSError, ValueError):
+                problem = f"'{address[:40]}' is no address."
+                raise UsageError(problem, "Write one such as 10.0.0.2.") from None
         if wrong := [port for port in self.ports if not 0 < port <= _MOST_PORT]:
             raise UsageError(f"{wrong[0]} is no port.", f"Choose one from 1 to {_MOST_PORT}.")
         within("size", self.larger, Size(0), _LARGEST)
@@ -65,14 +69,6 @@ class Fault:
         within("number of packets to wait for", self.behind, Packets(1), MOST_PACKETS)
         least = Duration(1) if self.kind == "delay" else Duration(0)
         within("delay", self.delay, least, LONGEST_DELAY)
-
-
-def _require_address(text: str) -> None:
-    try:
-        packed(text)
-    except (OSError, ValueError):
-        problem = f"'{text[:40]}' is no address."
-        raise UsageError(problem, "Write one such as 10.0.0.2.") from None
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,4 @@
-"""Two hosts: by a switch whose ports carry the link, or by two uplinks, as a telephone has.
-
-Routers in a row between two hosts: what each hop adds.
-
-Several senders and receivers that share one bottleneck between two switches.
-
-A long flow through several bottlenecks, each shared with a short flow of its own.
-
-Pairs of hosts that share only a switch: several paths measured in parallel.
-
-Three hosts around a router: two senders can meet at the port of the third.
-"""
+"""Usual topologies: two hosts, a row of routers, dumbbell, parking lot, separate pairs, star."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -112,9 +101,8 @@ def dumbbell(pairs: int, channel: Channel, farther: Sequence[Duration] = ()) -> 
         Link("s2", name, replace(_CABLE, delay=delay) if delay.base else None)
         for name, delay in zip(right, delays, strict=False)
     )
-    return TopologySpec(
-        "dumbbell", nodes, (*cables, Link("s1", "s2", channel, channel)), DUMBBELL_DIAGRAM
-    )
+    trunk = Link("s1", "s2", channel, channel)
+    return TopologySpec("dumbbell", nodes, (*cables, trunk), DUMBBELL_DIAGRAM)
 
 
 PARKING_LOT_DIAGRAM = """\
@@ -160,10 +148,8 @@ def separate_pairs(channels: Sequence[Channel], back: Sequence[Channel]) -> Topo
     leaves s1 towards one host. Raises UsageError for another number.
     """
     if not 1 <= len(channels) <= MOST_PATHS or len(back) != len(channels):
-        raise UsageError(
-            f"{len(channels)} pairs with {len(back)} ways back are not possible.",
-            f"Choose 1 to {MOST_PATHS} pairs, each with its way back.",
-        )
+        problem = f"{len(channels)} pairs with {len(back)} ways back are not possible."
+        raise UsageError(problem, f"Choose 1 to {MOST_PATHS} pairs, each with its way back.")
     numbers = range(1, len(channels) + 1)
     hosts = [f"{side}{number}" for side in "hr" for number in numbers]
     left = (Link(f"h{number}", "s1", None, back[number - 1]) for number in numbers)

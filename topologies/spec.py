@@ -6,8 +6,7 @@ seen as sent, and a queue there would be seen by TCP small queues and never fill
 hosts had one name these hosts (`TopologySpec.shaping_hosts`).
 """
 
-from collections import Counter, deque
-from collections.abc import Mapping
+from collections import deque
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,16 +36,13 @@ _LONGEST_NAME = 9
 class Channel:
     """One direction: a delay line (delay, jitter, loss), then `queue` packets for `bandwidth`.
 
-    `queue` are those that wait, without the one that is being sent.
-    A packet is lost before it waits, as in Mininet's TCLink, whose HTB drops in its netem leaf.
-    Jitter reorders packets, as netem's does, unless `order` is kept: a packet then waits for the
-    one ahead of it. `line` is how many packets the delay line holds at
-    once: by default more than any path has on its way; netem's own default is 1000. Packets that a
-    full line drops are counted with the lost ones.
+    `queue` are those that wait, without the one that is being sent. A packet is lost before it
+    waits, as in Mininet's TCLink. Jitter reorders packets, as netem's does, unless `order` is kept.
+    `line` is how many packets the delay line holds at once; what a full one drops counts as lost.
     Each packet's delay is longer by a random part of `processing`, a share of the time that a full
-    packet takes at `bandwidth`; the packets stay in order. This is the time that a host needs for
-    a packet. Without it, flows that share a queue lock into phases (Floyd and Jacobson, On traffic
-    phase effects in packet-switched gateways, 1992; overhead_ of ns-2).
+    packet takes at `bandwidth`; the packets stay in order. Without it, flows that share a queue
+    lock into phases (Floyd and Jacobson, On traffic phase effects in packet-switched gateways,
+    1992; overhead_ of ns-2).
     `settings` are parameters of the discipline, such as (("target", "5ms"),).
     `gemodel` loses packets in bursts instead of `loss`, such as "p=1% r=25% 1-h=100% 1-k=0%"
     (Gilbert and Elliott's model, by the names of tc-netem(8)).
@@ -124,11 +120,9 @@ class Channel:
         within("processing time", self.processing, Share(0), WHOLE)
         within("queue", self.queue, Packets(1), MOST_PACKETS)
         managed = discipline(self.discipline)
-        if self.queue < (shortest := Packets(managed.shortest)):
-            raise UsageError(
-                f"A queue of {self.queue} packets is too short for {self.discipline}.",
-                f"Choose one of {shortest} packets or more.",
-            )
+        if self.queue.base < managed.shortest:
+            problem = f"A queue of {self.queue} packets is too short for {self.discipline}."
+            raise UsageError(problem, f"Choose one of {managed.shortest} packets or more.")
         if self.settings:
             checked = ((name, managed.parameter(name).parsed(text)) for name, text in self.settings)
             object.__setattr__(self, "settings", tuple(checked))
@@ -136,21 +130,17 @@ class Channel:
             managed.words(self.queue.base, 1514, self.bandwidth.base, self.settings)
         if self.bursts:
             if self.loss.base:
-                raise UsageError(
-                    f"A link cannot lose {self.loss} and follow a gemodel.",
-                    "Leave out one of loss and gemodel: netem has one model of loss.",
-                )
+                remedy = "Leave out one of loss and gemodel: netem has one model of loss."
+                raise UsageError(f"A link cannot lose {self.loss} and follow a gemodel.", remedy)
             object.__setattr__(self, "gemodel", self.bursts.text)
         within("delay line", self.line, Packets(1), MOST_PACKETS)
         if self.policer.base:
             within("policer", self.policer, SLOWEST, FASTEST)
             within("policer_burst", self.policer_burst, JUMBO, _LARGEST_BURST)
         if self.jitter > self.delay:
-            raise UsageError(
-                f"A jitter of {self.jitter} is above the delay of {self.delay}: a packet would"
-                " leave before it came.",
-                "Lower the jitter or raise the delay.",
-            )
+            problem = f"A jitter of {self.jitter} is above the delay of {self.delay}"
+            remedy = "Lower the jitter or raise the delay."
+            raise UsageError(f"{problem}: a packet would leave before it came.", remedy)
 
 
 def read_words(spec: Any, what: str) -> None:
@@ -167,9 +157,8 @@ def read_words(spec: Any, what: str) -> None:
 
 def within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:
     if not lowest.base <= value.base <= highest.base:
-        raise UsageError(
-            f"A {field} of {value} is not possible.", f"Choose one from {lowest} to {highest}."
-        )
+        remedy = f"Choose one from {lowest} to {highest}."
+        raise UsageError(f"A {field} of {value} is not possible.", remedy)
 
 
 def require_number(shape: str, number: int, of: str, most: int) -> None:
@@ -211,13 +200,9 @@ class Node:
     kind: NodeKind
 
     def __post_init__(self) -> None:
-        if not (
-            self.name.isascii() and self.name.isalnum() and 0 < len(self.name) <= _LONGEST_NAME
-        ):
-            raise UsageError(
-                f"'{self.name[:40]}' cannot name a node.",
-                f"Use 1 to {_LONGEST_NAME} letters and digits, such as h1.",
-            )
+        if not (self.name.isascii() and self.name.isalnum() and len(self.name) <= _LONGEST_NAME):
+            remedy = f"Use 1 to {_LONGEST_NAME} letters and digits, such as h1."
+            raise UsageError(f"'{self.name[:40]}' cannot name a node.", remedy)
 
 
 @dataclass(frozen=True)
@@ -231,9 +216,6 @@ class Link:
 
     def channel_from(self, node: str) -> Channel | None:
         return self.rightward if node == self.left else self.leftward
-
-    def other_end(self, node: str) -> str:
-        return self.right if node == self.left else self.left
 
 
 @dataclass(frozen=True)
@@ -267,51 +249,43 @@ class TopologySpec:
     def __post_init__(self) -> None:
         read_words(self, "topology")
         names = [node.name for node in self.nodes]
-        if twice := sorted(name for name, number in Counter(names).items() if number > 1):
-            raise UsageError(
-                f"Topology {self.name} has two nodes named {twice[0]}.", "Give each its own name."
-            )
+        for name in sorted(names):
+            if names.count(name) > 1:
+                problem = f"Topology {self.name} has two nodes named {name}."
+                raise UsageError(problem, "Give each its own name.")
         for link in self.links:
             self._check(link)
         reached = self._reached_from(self.nodes[0].name) if self.nodes else {}
         for node in self.nodes:
-            self._check_connected(node, reached)
+            if node.kind == "host" and not self.ports_of[node.name]:
+                raise UsageError(f"Host {node.name} has no link.", "Add a link.")
+            if node.name not in reached:
+                problem = f"No link connects {node.name} with {self.nodes[0].name}."
+                raise UsageError(problem, "Add a link.")
         within("mtu", self.mtu, Size(576), Size(65535))
         self._check_reordering()
 
     def _check_reordering(self) -> None:
-        hosts = self.named("host")
-        if unknown := [
-            end
-            for reordering in self.reordering
-            for end in (reordering.host, reordering.peer)
-            if end not in hosts
-        ]:
-            raise UsageError(
-                f"A reordering of {self.name} names {unknown[0]}, which is no host.", "Name hosts."
-            )
-        reordering_hosts = [reordering.host for reordering in self.reordering]
-        if twice := [
-            reordering
-            for reordering in self.reordering
-            if reordering_hosts.count(reordering.host) > 1 or reordering.host == reordering.peer
-        ]:
-            raise UsageError(
-                f"{twice[0].host} cannot reorder so.", "A host reorders once, for another host."
-            )
+        hosts, reordering_hosts = self.named("host"), [each.host for each in self.reordering]
+        for each in self.reordering:
+            for end in (each.host, each.peer):
+                if end not in hosts:
+                    problem = f"A reordering of {self.name} names {end}, which is no host."
+                    raise UsageError(problem, "Name hosts.")
+            if reordering_hosts.count(each.host) > 1 or each.host == each.peer:
+                remedy = "A host reorders once, for another host."
+                raise UsageError(f"{each.host} cannot reorder so.", remedy)
 
     def _check(self, link: Link) -> None:
         for end in (link.left, link.right):
             if end not in self._kinds:
-                raise UsageError(
-                    f"A link of {self.name} leads to {end}, which is not a node.", "Add the node."
-                )
+                problem = f"A link of {self.name} leads to {end}, which is not a node."
+                raise UsageError(problem, "Add the node.")
             if self._kinds[end] == "host" and (channel := link.channel_from(end)):
                 self._check_of_host(end, channel)
         if link.left == link.right:
-            raise UsageError(
-                f"A link of {self.name} connects {link.left} with itself.", "Connect two nodes."
-            )
+            problem = f"A link of {self.name} connects {link.left} with itself."
+            raise UsageError(problem, "Connect two nodes.")
 
     def _check_of_host(self, host: str, channel: Channel) -> None:
         if host not in self.shaping_hosts:
@@ -321,18 +295,8 @@ class TopologySpec:
                 " TCP does. A study that had one names the host in shaping_hosts.",
             )
         if channel.delay.base:
-            raise UsageError(
-                f"The channel of host {host} has a delay of {channel.delay}.",
-                "Delay packets on the way: a host's delay line would hide its queue from TCP.",
-            )
-
-    def _check_connected(self, node: Node, reached: Mapping[str, Port | None]) -> None:
-        if node.kind == "host" and not self.ports_of[node.name]:
-            raise UsageError(f"Host {node.name} has no link.", "Add a link.")
-        if node.name not in reached:
-            raise UsageError(
-                f"No link connects {node.name} with {self.nodes[0].name}.", "Add a link."
-            )
+            remedy = "Delay packets on the way: a host's delay line would hide its queue from TCP."
+            raise UsageError(f"The channel of host {host} has a delay of {channel.delay}.", remedy)
 
     def __hash__(self) -> int:
         return self._hash
@@ -363,48 +327,39 @@ class TopologySpec:
         used = {node.name: 1 if node.kind == "switch" else 0 for node in self.nodes}
         ports: list[Port] = []
         for link in self.links:
-            for end in (link.left, link.right):
-                ports.append(
-                    Port(f"{end}-eth{used[end]}", end, link.other_end(end), link.channel_from(end))
-                )
+            for end, peer in ((link.left, link.right), (link.right, link.left)):
+                ports.append(Port(f"{end}-eth{used[end]}", end, peer, link.channel_from(end)))
                 used[end] += 1
         return tuple(ports)
 
+    @cached_property
+    def _far_ends(self) -> dict[str, Port]:
+        return {port.name: self.ports[index ^ 1] for index, port in enumerate(self.ports)}
+
     def far_end(self, port: Port) -> Port:
         """Return the other end of a port's cable."""
-        return self.ports[self._places[port.name] ^ 1]
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {port.name: place for place, port in enumerate(self.ports)}
+        return self._far_ends[port.name]
 
     def path(self, source: str, target: str) -> tuple[Port, ...]:
-        """Return the ports along a shortest way. Raises UsageError for an unknown node."""
+        """Return the ports along a shortest path. Raises UsageError for an unknown node."""
         for name in (source, target):
             if name not in self._kinds:
-                raise UsageError(
-                    f"Topology {self.name} has no node {name}.", f"It has {', '.join(self._kinds)}."
-                )
-        came_by = self._reached_from(source)
-        way: list[Port] = []
-        while target != source:
-            port = came_by[target]
-            assert port is not None
-            way.append(port)
-            target = port.node
-        return tuple(reversed(way))
+                nodes = ", ".join(self._kinds)
+                raise UsageError(f"Topology {self.name} has no node {name}.", f"It has {nodes}.")
+        return self._reached_from(source)[target]
 
-    def _reached_from(self, source: str) -> dict[str, Port | None]:
-        came_by: dict[str, Port | None] = {source: None}
+    def _reached_from(self, source: str) -> dict[str, tuple[Port, ...]]:
+        """Return the shortest path to each node. A host forwards nothing."""
+        paths: dict[str, tuple[Port, ...]] = {source: ()}
         queue = deque([source])
         while queue:
             node = queue.popleft()
             for port in self.ports_of[node]:
-                if port.peer not in came_by:
-                    came_by[port.peer] = port
-                    if self._kinds[port.peer] != "host":  # which forwards nothing
+                if port.peer not in paths:
+                    paths[port.peer] = (*paths[node], port)
+                    if self._kinds[port.peer] != "host":
                         queue.append(port.peer)
-        return came_by
+        return paths
 
     @cached_property
     def ports_of(self) -> dict[str, list[Port]]:
@@ -414,19 +369,14 @@ class TopologySpec:
         return found
 
     def bottleneck(self, source: str, target: str) -> Channel:
-        """Return the slowest channel on the way.
+        """Return the slowest channel of the path.
 
-        Raises UsageError if no link on the way has a rate.
-
-        An unshaped path runs as fast as memory copies: in virtual time at hundreds of Gbit/s,
-        for minutes.
+        Raises UsageError if none has a rate: that is as fast as memory copies, and takes minutes.
         """
         shaped = [port.channel for port in self.path(source, target) if port.channel]
         if not shaped:
-            raise UsageError(
-                f"No link on the way from {source} to {target} has a bandwidth.",
-                "Give a link a channel.",
-            )
+            problem = f"No link on the way from {source} to {target} has a bandwidth."
+            raise UsageError(problem, "Give a link a channel.")
         return min(shaped, key=lambda channel: channel.bandwidth)
 
     def round_trip(self, source: str, target: str) -> Duration:

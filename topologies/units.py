@@ -40,9 +40,7 @@ class Quantity:
     kind: ClassVar[str]
     example: ClassVar[str]
     units: ClassVar[dict[str, int]]
-    """Unit to its factor, in rising order; the first spelling of a factor is the one that is
-    printed.
-    """
+    """Unit to its factor, in rising order; of a factor the first spelling is printed."""
     words: ClassVar[dict[str, int]] = {}
     """Units that are the same in small and large letters, by their small ones."""
     doubtful: ClassVar[Doubts] = {}
@@ -57,9 +55,8 @@ class Quantity:
         if isinstance(self.base, str):
             object.__setattr__(self, "base", self.parse(self.base).base)
         if type(self.base) is not int:
-            raise UsageError(
-                f"{self.base!r:.40} is no {self.kind}.", f"Write text such as {self.example!r}."
-            )
+            remedy = f"Write text such as {self.example!r}."
+            raise UsageError(f"{self.base!r:.40} is no {self.kind}.", remedy)
         if self.base < 0:
             raise UsageError(f"A {self.kind} cannot be negative.", f"Write it like {self.example}.")
 
@@ -85,10 +82,8 @@ class Quantity:
             raise cls._doubted(text, number, unit)
         amount = number * factor
         if amount.denominator != 1:
-            raise UsageError(
-                f"'{text[:40]}' is finer than a {cls.kind} can be ({cls(1)}).",
-                f"Write it like {cls.example}.",
-            )
+            problem = f"'{text[:40]}' is finer than a {cls.kind} can be ({cls(1)})."
+            raise UsageError(problem, f"Write it like {cls.example}.")
         return cls(int(amount))
 
     @classmethod
@@ -107,10 +102,8 @@ class Quantity:
     @classmethod
     def _misspelt(cls, text: str) -> UsageError:
         names = ", ".join(cls._printed())
-        return UsageError(
-            f"'{text[:40]}' is not a {cls.kind}.",
-            f"Write a number and one of {names or 'nothing'}, such as {cls.example}.",
-        )
+        remedy = f"Write a number and one of {names}, such as {cls.example}."
+        return UsageError(f"'{text[:40]}' is not a {cls.kind}.", remedy)
 
     @classmethod
     def _printed(cls) -> dict[str, int]:
@@ -260,12 +253,9 @@ class Size(Quantity):
     default_unit = "B"
 
     def __str__(self) -> str:  # 131072B says what iperf -w is given; a mixture of powers would not
-        exact = [
-            (unit, factor)
-            for unit, factor in self._printed().items()
-            if self.base and self.base % factor == 0
-        ]
-        unit, factor = exact[-1] if exact else ("B", 1)
+        printed = reversed(self._printed().items())
+        whole = ((unit, factor) for unit, factor in printed if self.base % factor == 0)
+        unit, factor = next(whole) if self.base else ("B", 1)
         return f"{self.base // factor}{unit}"
 
 

@@ -10,10 +10,9 @@ import shutil
 import stat
 import sys
 import tarfile
-import tempfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -27,7 +26,7 @@ from testbed.lab.kernel.recipe import kept_objects
 from testbed.lab.ready import Lab
 from testbed.lab.tools import tools_recipe
 from topologies import untrusted
-from topologies.errors import TcplabError, UsageError, is_disk_full
+from topologies.errors import FREE_SPACE, TcplabError, UsageError, is_disk_full
 from topologies.notation import json_value
 
 _BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error)
@@ -41,20 +40,19 @@ LARGEST_MANIFEST = 1 << 20
 
 def export(recipes: Sequence[cache.Recipe], file: Path) -> None:
     """Write the entries of the recipes, which must be ready, into one file. Raises TcplabError."""
+    partial = file.with_name(f".{file.name}-{os.getpid()}")
+    places = {recipe.name: recipe.place for recipe in recipes}
     try:
-        with (
-            _written_whole(file) as partial,
-            tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as archive,
-        ):
-            places = {recipe.name: recipe.place for recipe in recipes}
+        with tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as archive:
             for name, source in _members(recipes, places).items():
                 archive.add(source, name, recursive=False, filter=_plain)
+        os.replace(partial, file)
     except OSError as error:
-        problem = f"{file} cannot be written: {error.strerror}."
-        remedy = (
-            "Free space there." if is_disk_full(error) else "Choose a folder that you may write to."
-        )
-        raise TcplabError(problem, remedy) from error
+        remedy = "Choose a folder that you may write to."
+        remedy = "Free space there." if is_disk_full(error) else remedy
+        raise TcplabError(f"{file} cannot be written: {error.strerror}.", remedy) from error
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -62,19 +60,6 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""
     return member
-
-
-@contextmanager
-def _written_whole(file: Path) -> Iterator[Path]:
-    """Provide a temporary file that takes the name of `file` when the block ends well."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.absolute().parent)
-    os.close(descriptor)
-    try:
-        yield Path(name)
-        os.chmod(name, 0o644)
-        os.replace(name, file)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def import_(
@@ -117,8 +102,7 @@ def _extract(file: Path, targets: dict[str, Path]) -> dict[str, Path]:
     remaining = dict(targets)
     try:
         with untrusted.named(file) as stream, ExitStack() as opened:
-            is_release = stream.read(2) == _GZIP
-            stream.seek(0)
+            is_release = stream.peek(2)[:2] == _GZIP
             kind: Literal["r|gz", "r:"] = "r|gz" if is_release else "r:"
             archive = opened.enter_context(tarfile.open(fileobj=stream, mode=kind))
             for member in archive:
@@ -126,35 +110,26 @@ def _extract(file: Path, targets: dict[str, Path]) -> dict[str, Path]:
                 if is_release and (member.isdir() or not name):
                     continue
                 limit = LARGEST_MANIFEST if name.endswith(cache.MANIFEST) else LARGEST
-                if not member.isreg() or name not in remaining or member.size > limit:
+                content = archive.extractfile(member) if member.isreg() else None
+                if not content or name not in remaining or member.size > limit:
                     raise _refused(file, f"{name!r} does not belong there")
-                _copy(archive, member, remaining.pop(name))
+                target = remaining.pop(name)
+                with content, target.open("xb") as written:
+                    shutil.copyfileobj(content, written)
+                    os.fsync(written.fileno())
+                target.chmod(0o755 if member.mode & stat.S_IXUSR else 0o644)
     except untrusted.StrangeFile as error:
         raise _refused(file, error.reason) from None
     except _BROKEN as error:
         if isinstance(error, OSError) and is_disk_full(error):
-            raise TcplabError(
-                f"{file} does not fit on the disk of {cache.folder()}, which is unchanged.",
-                "Free some space, or set TCPLAB_CACHE to a folder on another disk.",
-            ) from error
+            problem = f"{file} does not fit on the disk of {cache.folder()}, which is unchanged."
+            raise TcplabError(problem, FREE_SPACE) from error
         raise _refused(file, str(error)) from error
     return remaining
 
 
-def _copy(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
-    content = archive.extractfile(member)
-    assert content, "it is a regular file"
-    with content, target.open("xb") as stream:
-        shutil.copyfileobj(content, stream)
-        os.fsync(stream.fileno())
-    target.chmod(0o755 if member.mode & stat.S_IXUSR else 0o644)
-
-
 def _refused(file: Path, reason: str) -> TcplabError:
-    remedy = (
-        "It must be a whole file of this version of the package: a release, or what `tcplab image"
-        " export` wrote."
-    )
+    remedy = "It must be a whole release of this version, or what `tcplab image export` wrote."
     return TcplabError(f"{file} is not taken: {reason}.", remedy)
 
 
@@ -185,10 +160,8 @@ class BuiltKernel:
 
 def built_kernels() -> list[BuiltKernel]:
     """Return every kernel that is built, by its name."""
-    manifests = cache.folder().glob(f"kernel-*/{cache.MANIFEST}")
-    return sorted(
-        (_built_kernel(manifest) for manifest in manifests), key=lambda kernel: kernel.name
-    )
+    kernels = map(_built_kernel, cache.folder().glob(f"kernel-*/{cache.MANIFEST}"))
+    return sorted(kernels, key=lambda kernel: kernel.name)
 
 
 def _built_kernel(manifest: Path) -> BuiltKernel:
@@ -265,9 +238,8 @@ def import_command(file: Path) -> None:
 def show_command() -> None:
     """Show the files of the lab and their digests, without building."""
     if not (made := ready.lab_if_ready()):
-        raise TcplabError(
-            "The lab is not built, or a file of it is damaged.", "Run `./tcplab image build`."
-        )
+        problem = "The lab is not built, or a file of it is damaged."
+        raise TcplabError(problem, "Run `./tcplab image build`.")
     _show(made)
 
 

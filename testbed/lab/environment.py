@@ -31,7 +31,6 @@ _PIP_SCRIPT = """\
 exec "${0%/*}/python" -P "${0%/*}/../pip.whl/pip" "$@"
 """
 MARK = "made-by-tcplab"
-_EARLIER_MARK = "made-for"
 CONTAINED = {
     "python": (),
     "figures": (),
@@ -41,16 +40,15 @@ CONTAINED = {
 }
 """Locks, and the smaller ones whose packages they have too."""
 _ALSO = {"test": ("build",)}
-_SAID = {"figures": "installing Matplotlib, once, for figures"}
 _SHOWN = ("Downloading", "Building")
 _AGAIN = "and start again; what is whole is kept."
-_CAUSES = (  # in the words of pip and uv
-    ("No space left on device", "The disk is full.", f"Make room {_AGAIN}"),
-    *(
-        (sign, "The index of Python packages cannot be reached.", f"Connect to a network {_AGAIN}")
-        for sign in ("NewConnectionError", "error sending request", "dns error")
+_CAUSES = {  # in the words of pip and uv
+    "No space left on device": ("The disk is full.", f"Make room {_AGAIN}"),
+    **dict.fromkeys(
+        ("NewConnectionError", "error sending request", "dns error"),
+        ("The index of Python packages cannot be reached.", f"Connect to a network {_AGAIN}"),
     ),
-)
+}
 _NEED_LAB = ("exec", "play", "reproduce", "run", "sweep", "test")
 _NEED_NO_LAB = {"-h", "--help", "--list", "--dry-run", "native", "--testbed=native"}
 
@@ -96,7 +94,9 @@ def make_ready(environment: Environment, lock: str, state: str) -> None:
         link_checkout(environment)
         for name in (*CONTAINED[lock], lock):
             environment.stamp(name).write_text(state)
-        _give_to_invoking_user(place)
+        if owner := invoking_user():  # under sudo everything still belongs to who typed it
+            for path in (place, *place.rglob("*")):
+                os.chown(path, *owner, follow_symlinks=False)
 
 
 def require_own(place: Path) -> None:
@@ -104,9 +104,8 @@ def require_own(place: Path) -> None:
     if place.is_symlink():
         problem = f"{place} is a link to another environment."
         raise TcplabError(problem, f"Remove the link: rm {place}")
-    marked = any((place / mark).exists() for mark in (MARK, _EARLIER_MARK))
     # An empty folder may be a mount.
-    if place.exists() and any(place.iterdir()) and not marked:
+    if place.exists() and any(place.iterdir()) and not (place / MARK).exists():
         problem = f"{place} was not made by tcplab."
         raise TcplabError(problem, f"Move it away: mv {place} {place}-mine")
 
@@ -142,7 +141,8 @@ def create(environment: Environment) -> None:
 
 def install(environment: Environment, lock: str) -> None:
     """Install the locked versions, each checked by its SHA-256. Raises CommandError."""
-    _say(_SAID.get(lock, "installing Python libraries"))
+    matplotlib = "installing Matplotlib, once, for figures"
+    _say(matplotlib if lock == "figures" else "installing Python libraries")
     files = [CODE / "locks" / f"{name}.lock" for name in (lock, *_ALSO.get(lock, ()))]
     wanted = [word for file in files for word in ("--requirement", file)]
     if uv := shutil.which("uv"):
@@ -201,18 +201,11 @@ def run(command: Sequence[str | Path]) -> None:
     if not process.returncode:
         return
     output = "".join(printed)
-    for sign, problem, remedy in _CAUSES:
+    for sign, problem_and_remedy in _CAUSES.items():
         if sign in output:
-            raise TcplabError(problem, remedy)
+            raise TcplabError(*problem_and_remedy)
     remedy = f"Correct what it names {_AGAIN}"
     raise CommandError(" ".join(map(str, command)), process.returncode, output, remedy)
-
-
-def _give_to_invoking_user(place: Path) -> None:
-    """Under sudo everything still belongs to the user who typed it."""
-    if owner := invoking_user():
-        for path in (place, *place.rglob("*")):
-            os.chown(path, *owner, follow_symlinks=False)
 
 
 def _say(text: str) -> None:

@@ -203,15 +203,6 @@ def test_a_broken_environment_is_made_again_in_the_same_folder(started: SmallChe
     assert place.stat().st_ino == before
 
 
-def test_an_old_launchers_environment_is_made_again(started: SmallCheckout) -> None:
-    place = started.tree / ".venv"
-    for file in (*place.glob("stamp-*"), place / "made-by-tcplab"):
-        file.unlink()
-    (place / "made-for").touch()
-    status, output, errors = started.start()
-    assert (status, output) == (0, "1.0\n") and "making" in errors
-
-
 def test_a_checkout_that_may_only_be_read_has_its_environment_in_the_cache(
     checkout: SmallCheckout, tmp_path: Path
 ) -> None:
