@@ -1,8 +1,7 @@
 """Addresses, routes and neighbours of a topology: a pure function of its spec.
 
-Every set of interfaces that switches connect is a segment, 10.<segment>.0.0/16; after 256 of them
-come 11.0.0.0/16 and so on. Neighbours are filled in because ARP would double the first handshake's
-round trip.
+What switches connect is a segment, 10.<segment>.0.0/16, after 256 of them 11.0.0.0/16 and so on.
+Neighbours are filled in because ARP would double the first round trip.
 """
 
 import socket

@@ -1,7 +1,6 @@
 """Specs to plain data and back: for run directories, guests, and files that users write.
 
-Quantities are text ("40ms"), dataclasses are objects, tuples are lists. Reading back is strict:
-a field that is unknown, missing or of another type is a UsageError that names its place.
+Quantities are text ("40ms"), dataclasses are objects, tuples are lists. Reading back is strict.
 """
 
 import dataclasses

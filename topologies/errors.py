@@ -1,7 +1,4 @@
-"""The errors that every package raises: one sentence on what is wrong, one on what to do.
-
-Names that users type: looked up in a table, with a close match for an unknown one.
-"""
+"""The errors that every package raises, with remedies, and close matches for typed names."""
 
 import errno
 import os
@@ -34,10 +31,7 @@ class UsageError(TcplabError):
 
 
 class CommandError(TcplabError):
-    """The failure of a program, with its command, exit status and the end of its output.
-
-    Space is the remedy, instead of the given one, if the output says that a disk is full.
-    """
+    """A program's failure; space is the remedy if the output's end says that a disk is full."""
 
     def __init__(self, command: str, status: int, output: str, remedy: str = "") -> None:
         self.is_disk_full = any(os.strerror(number) in output for number in _FULL)

@@ -1,8 +1,4 @@
-"""Faults on the way: the packets of a direction that they hit, and what happens to these.
-
-A port with faults lets each of its packets pass a desk in the guest (testbed.guest.faults). The
-first fault that hits a packet decides.
-"""
+"""Faults of a direction: the packets that they hit; the first that hits one decides on it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -31,10 +27,9 @@ _MOST_PORT, _LARGEST = 0xFFFF, Size(65575)  # a packet of IPv6 at most, with its
 class Fault:
     """The effect on packets that match all fields. Raises UsageError for an impossible one.
 
-    `ports` and `addresses` are those of either end, in any order. `flag` is one that a segment of
-    TCP has, or "data" for payload. A packet is `larger` or `smaller` than bytes of IP. Of those
-    that match, the fault hits the `nth` and the following up to `count`, each with the chance
-    `share`.
+    `ports` and `addresses` are of either end. `flag` is one of TCP, or "data" for payload. A packet
+    is `larger` or `smaller` than bytes of IP. Of those that match, the fault hits the `nth` and the
+    following up to `count`, each with the chance `share`.
     """
 
     kind: FaultKind
@@ -82,8 +77,8 @@ class Spot:
 def spots(topology: TopologySpec, source: str, target: str) -> tuple[Spot, ...]:
     """Return where packets pass from a node to its neighbour, or from a host to another.
 
-    What a host sends is found behind its neighbour, since a host's own port is in front of its
-    capture. Raises UsageError for nodes that are neither.
+    What a host sends is hit behind its neighbour, since its own port is in front of its capture.
+    Raises UsageError.
     """
     known = {node.name: node for node in topology.nodes}
     for name in (source, target):

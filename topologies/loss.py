@@ -13,8 +13,8 @@ _DEFAULTS = {"p": "", "r": "", "1-h": "100%", "1-k": "0%"}
 class GilbertElliott:
     """Shares by the names of tc-netem(8).
 
-    `p` is the chance to go from the good state to the bad one with a packet, `r` that to go back.
-    `bad` (1-h) and `good` (1-k) are the chances of a loss in each state.
+    `p` is the chance to go to the bad state with a packet, `r` to go back; `bad` (1-h) and `good`
+    (1-k) are the chances of a loss in each.
     """
 
     p: Share

@@ -1,7 +1,6 @@
 """JSON and TOML as values: all text in either is parsed here.
 
-Python's parsers raise more than their errors of syntax: RecursionError for deep nesting, and
-ValueError for a whole number of more digits than Python takes (sys.set_int_max_str_digits).
+Python's parsers also raise RecursionError, and ValueError for numbers with too many digits.
 """
 
 import json
@@ -16,10 +15,7 @@ _DIGITS = "a whole number in it has more than 4,300 digits"
 
 
 def json_value(text: str | bytes) -> Any:
-    """Return the value of a JSON text. A number with too many digits for Python is infinite.
-
-    Raises ValueError for text that is no JSON.
-    """
+    """Return the value of JSON; a number with too many digits is infinite. Raises ValueError."""
     try:
         return json.loads(text)
     except (json.JSONDecodeError, UnicodeDecodeError):

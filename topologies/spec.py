@@ -1,9 +1,8 @@
 """What a network is: nodes, links, and what each direction of a link does to packets. Frozen data.
 
-A `Channel` is one direction of a link. It leaves from a switch or a router, not from a host: a
-capture on the sending host taps after the host's own queue, so a loss drawn there would never be
-seen as sent, and a queue there would be seen by TCP small queues and never fill. Studies whose
-hosts had one name these hosts (`TopologySpec.shaping_hosts`).
+A `Channel` is one direction of a link. It leaves from a switch or a router: a capture on the
+sending host would not see losses drawn behind its queue, and TCP small queues would see a queue
+there. Studies whose hosts had one name these (`TopologySpec.shaping_hosts`).
 """
 
 from collections import deque
@@ -171,10 +170,8 @@ def require_number(shape: str, number: int, of: str, most: int) -> None:
 class HostReordering:
     """Reordering of packets from `host` to `peer`: prio with netem in its first band, and u32.
 
-    `at_once` is netem's reorder share: so many packets leave at once, the others `delay` later;
-    the first `gap` - 1 after each such packet never leave at once. `correlation` is netem's:
-    100 % keeps its first draw for ever. `limit` is netem's queue. A queue on a host changes what
-    its TCP does (see above): this is for studies that had one.
+    `at_once` is netem's reorder share: so many packets leave at once, the others `delay` later; the
+    first `gap` - 1 after each such packet never do. `correlation` and `limit` are netem's.
     """
 
     host: str
@@ -232,9 +229,9 @@ class Port:
 class TopologySpec:
     """A named network. Raises UsageError if it cannot be built; `diagram` is for people.
 
-    `mtu` is that of every interface: bytes of IP in a frame. `segmentation` on leaves TSO, GSO
-    and GRO on everywhere. What `shaping_hosts` send may have a channel too, without a delay: a
-    delay would detach packets from their sockets, which then see no queue of their own host.
+    `mtu` is bytes of IP in a frame. `segmentation` on leaves TSO, GSO and GRO on everywhere. What
+    `shaping_hosts` send may have a channel without a delay, which would detach packets from
+    sockets.
     """
 
     name: str
@@ -349,7 +346,7 @@ class TopologySpec:
         return self._reached_from(source)[target]
 
     def _reached_from(self, source: str) -> dict[str, tuple[Port, ...]]:
-        """Return the shortest path to each node. A host forwards nothing."""
+        """Return the shortest path to each node. Hosts forward no packet."""
         paths: dict[str, tuple[Port, ...]] = {source: ()}
         queue = deque([source])
         while queue:
@@ -369,10 +366,7 @@ class TopologySpec:
         return found
 
     def bottleneck(self, source: str, target: str) -> Channel:
-        """Return the slowest channel of the path.
-
-        Raises UsageError if none has a rate: that is as fast as memory copies, and takes minutes.
-        """
+        """Return the slowest channel of the path. Raises UsageError if none has a rate."""
         shaped = [port.channel for port in self.path(source, target) if port.channel]
         if not shaped:
             problem = f"No link on the way from {source} to {target} has a bandwidth."

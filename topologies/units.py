@@ -1,9 +1,7 @@
 """Units as types: every quantity is an exact integer of its base unit, parsed from text once.
 
-`Rate("10mbit")`, `Duration("40ms")`, `Share("10%")`, `Size("128KiB")`, `Packets("1000")`; a number
-is one of the base unit. `str()` gives back the shortest exact text, which parses to the same
-value. Case counts where it means something: a small b is a bit, a large one a byte. A spelling that
-tools read differently is refused with the choices, never guessed.
+`Rate("10mbit")`, `Size("128KiB")`; a number is one of the base unit, and `str()` the shortest exact
+text. A small b is a bit, a large one a byte. A spelling that tools read differently is refused.
 """
 
 from __future__ import annotations

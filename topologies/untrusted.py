@@ -1,9 +1,7 @@
-"""Files that a guest or a hand-in left: the only way in which they are read.
+"""Files that a guest or a hand-in left: the only reader of them.
 
-A stranger may have put anything in their place: a link to a file of this computer, a FIFO without
-a writer, an empty file of a terabyte. Each is opened below a private folder, without following a
-link, without waiting, and only if it is a regular file. At most as much is read as the caller has
-room for.
+A stranger may have put a link, a FIFO or an empty terabyte in their place. Each is opened below a
+private folder, without following a link or waiting, only if regular, and read up to a limit.
 """
 
 import errno
@@ -47,10 +45,9 @@ class TooLarge(StrangeFile):
 
 
 def opened(folder: Path, name: str | PurePath) -> BufferedReader:
-    """Return the regular file `name` below `folder`, for reading.
+    """Return the regular file `name` below `folder`, for reading; only `folder` may be a link.
 
-    `folder` itself may be reached through links, `name` may not. Raises FileNotFoundError if there
-    is no such name, StrangeFile for anything but a regular file.
+    Raises FileNotFoundError, StrangeFile.
     """
     descriptor = _descriptor(folder, PurePath(name))
     try:
@@ -63,10 +60,7 @@ def opened(folder: Path, name: str | PurePath) -> BufferedReader:
 
 
 def named(file: Path) -> BufferedReader:
-    """Return the regular file that a user named, perhaps by a link, for reading.
-
-    A FIFO would be waited for in silence. Raises OSError, StrangeFile.
-    """
+    """Return the regular file that a user named, perhaps by a link. Raises OSError, StrangeFile."""
     real = file.resolve()
     return opened(real.parent, real.name)
 
@@ -127,12 +121,9 @@ def is_file(folder: Path, name: str | PurePath) -> bool:
 
 
 def entries(folder: Path, deepest: int, most: int) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield what is below a folder, each folder before what is in it.
+    """Yield what is below a folder, each folder before what is in it; links are not followed.
 
-    Links are entries, never ways.
-
-    The walk ends at `deepest` levels and after `most` entries, whatever was left there. Entries
-    that vanish meanwhile are passed over.
+    The walk ends at `deepest` levels and after `most` entries; those that vanish are passed over.
     """
     left = most
     waiting = [(folder, 1)]

@@ -1,8 +1,7 @@
-"""Build steps that show what they do: each command runs sealed off, with its output in a log.
+"""Build steps: each command runs sealed off by bubblewrap, with its output in a log.
 
-The seal is bubblewrap: a command sees the machine read-only and one folder to write to, always
-under the same path (so no path of this machine enters a binary), with a fixed environment, and
-it dies with this process.
+A command sees the machine read-only and one folder to write to, always under the same path, with a
+fixed environment; it dies with this process.
 """
 
 import os
@@ -42,10 +41,7 @@ class BuildReport:
 
 
 class LineReport(BuildReport):
-    """A line when a step begins, and one every `interval` seconds.
-
-    On a terminal each line replaces the one before, every second.
-    """
+    """A line when a step begins, and one every `interval` seconds; a terminal keeps the last."""
 
     def __init__(self, stream: TextIO, interval: float = 15.0) -> None:
         self.stream, self.is_terminal = stream, stream.isatty()
@@ -105,11 +101,10 @@ class Workshop:
         bare: bool = False,
         share: Callable[[], float] | None = None,
     ) -> str:
-        """Run `command` sealed and return what it printed.
+        """Run `command` sealed and return what it printed. Raises CommandError.
 
         `source` is its standard input, `network` gives it the machine's network, `bare` hides all
-        of the machine but its programs, `share` says how much of it is done. Raises CommandError
-        when it fails.
+        of the machine but its programs, `share` says how much of it is done.
         """
         before = self.log.stat().st_size if self.log.exists() else 0
         self.report.step(text)
@@ -136,10 +131,7 @@ class Workshop:
         return printed
 
     def _sealed(self, bare: bool, network: bool, environment: Mapping[str, str]) -> list[str]:
-        """Return bubblewrap and its arguments for a command that writes to the folder.
-
-        With `network` the environment has this machine's proxies too.
-        """
+        """Return bubblewrap and its arguments; with `network`, the proxies are set too."""
         seen = _programs() if bare else [*_machine(), *(["--share-net"] if network else [])]
         seen += ["--bind", str(self.folder), FOLDER, "--chdir", FOLDER]
         names = [*PROXIES, *map(str.upper, PROXIES)] if network else []

@@ -1,7 +1,6 @@
-"""apt as an ordinary user: a suite's signed list of packages, for new locks and kernel sources.
+"""apt as an ordinary user, for new locks and kernel sources; the machine is not changed.
 
-apt has a separate configuration and uses this machine's mirror; the machine is not changed. The
-signature of a suite's list is checked against the distribution's keyring.
+The signature of a suite's list is checked against the distribution's keyring.
 """
 
 import re

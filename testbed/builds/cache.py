@@ -1,15 +1,12 @@
 """The cache of builds, each entry named by the digest of its recipe.
 
 An entry is a folder with its files and a manifest.json of their sizes and SHA-256. It is built in a
-temporary folder next to its place and renamed in one step, under a lock that ends with its process.
+temporary folder and renamed in one step, under a lock that ends with its process. It is checked
+when it is used, but a file is not read again within a day of the last check unless it changed since
+(st_ctime, inode(7), which cannot be set back).
 
-Entries are checked when they are used. Writing, replacing or renaming a file changes the time of
-its last change (st_ctime, inode(7)), which cannot be set back. So files are not read again if they
-are older than the last check. A fault of the disk changes no time: a check counts for a day.
-
-Some entries come with a checkout, compressed: the lab kernel, its programs, the engine. Such an
-entry is used while its recipe's key is the manifest's; a changed source is built instead.
-`./tcplab kernel verify` builds them again and compares them byte for byte.
+Some entries come with a checkout, compressed. They are used while their recipe's key is the
+manifest's; `./tcplab kernel verify` builds them again and compares them byte for byte.
 """
 
 import hashlib
@@ -94,14 +91,12 @@ class DamagedEntry(Exception):
 
 @dataclass(frozen=True)
 class Recipe:
-    """A way to make an entry: `build` leaves `outputs` in the workshop's folder and returns facts.
-
-    The facts are for the manifest.
+    """A recipe of an entry: `build` leaves `outputs` in the workshop and returns facts to be kept.
 
     The key is data: `sources` (files), `variant` (a choice of the user) and `steps` (commands,
     flags, versions), never the text of a module. Who changes what `build` does beyond its `steps`
-    adds a word to them. `tools` names this machine's compiler. The bytes depend on it, but
-    another machine's entry serves this one as well, so it is in the place of what is built.
+    adds a word to them. `tools` names this machine's compiler; another machine's entry serves as
+    well.
     """
 
     name: str
@@ -160,8 +155,7 @@ class Entry:
 def folder() -> Path:
     """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME or ~/.cache; next to the code without a home.
 
-    A home that cannot be written to serves if there is a cache in it. One that cannot be entered
-    counts as none (Path.is_dir raises PermissionError there).
+    A home that cannot be written to serves if there is a cache in it.
     """
     if chosen := os.environ.get("TCPLAB_CACHE"):
         return Path(chosen).absolute()
@@ -204,10 +198,7 @@ def _unpacked(recipe: Recipe) -> Entry | None:
 
 
 def differences(recipe: Recipe, report: BuildReport) -> list[str]:
-    """Build the recipe and return the files that differ from those that come with the code.
-
-    Raises TcplabError if none come with it.
-    """
+    """Build the recipe; return the files that differ from the code's. Raises TcplabError."""
     if not (manifest := prebuilt_manifest(recipe.name, recipe.key)):
         problem = f"No {recipe.name} of this recipe comes with the code."
         raise TcplabError(problem, "./tcplab release --prebuilt builds and writes it.")

@@ -1,10 +1,7 @@
 """Debian packages by name, version and SHA-256, fetched and unpacked by Python alone.
 
-This needs neither apt, dpkg and tar nor root and namespaces, so that a first start works on any
-Linux and in any container. apt only says which mirror and which proxy the machine has.
-
-A lock is a text file with a line for each package; its first line has its day. `tcplab lock
---update` writes it. Packages of a lock are checked by SHA-256 and need no signature.
+A first start works without apt, dpkg, tar, root and namespaces; apt only names the mirror and the
+proxy. A lock has its day and a line for each package; `tcplab lock --update` writes it.
 """
 
 import functools
@@ -150,10 +147,7 @@ def contents(
 def fetched(
     lock: PackageLock, suite: str, report: BuildReport, treat: Callable[[bytes], bytes] = bytes
 ) -> Iterator[tuple[LockedPackage, bytes]]:
-    """Yield the packages of a lock with the bytes of their .deb, which `treat` may change.
-
-    Threads fetch and treat those that follow meanwhile. Raises TcplabError.
-    """
+    """Yield packages with their .deb, fetched by threads, after `treat`. Raises TcplabError."""
     source = _Source(archives(suite, lock.day), Fetcher(proxies()))
     count = len(lock.packages)
     named = f"{count} packages of Debian" if count > 1 else lock.packages[0].name
@@ -215,7 +209,7 @@ def tar_of(deb: bytes) -> bytes:
 def extract(packed: bytes, root: Path, is_kept: Callable[[str], bool] = bool) -> None:
     """Write the files of a package's tar that are kept below `root`, with their modes.
 
-    Files of an earlier package are replaced, and links to folders are followed, as dpkg does.
+    As with dpkg, files are replaced, and links to folders followed.
     """
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         # The digest vouches for the archive, whose links are absolute: no filter (Python 3.12).
@@ -229,10 +223,7 @@ def extract(packed: bytes, root: Path, is_kept: Callable[[str], bool] = bool) ->
 
 
 def archives(suite: str, day: str) -> list[str]:
-    """Return where packages are: a mirror, the public one, and an archive of that day.
-
-    The mirror is $TCPLAB_MIRROR or apt's. The archive is $TCPLAB_SNAPSHOT, by default Debian's own.
-    """
+    """Return $TCPLAB_MIRROR or apt's mirror, the public one, and $TCPLAB_SNAPSHOT of that day."""
     security = "-security" if suite.endswith("-security") else ""
     past = (os.environ.get("TCPLAB_SNAPSHOT") or SNAPSHOT).rstrip("/")
     past += security if past == SNAPSHOT else ""

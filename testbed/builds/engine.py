@@ -1,7 +1,6 @@
-"""The engine that reads captures, compiled by cargo when a checkout first reads one.
+"""The engine that reads captures, compiled by cargo for the stable ABI (every CPython from 3.11).
 
-The standard library only, as setup.py compiles the engine of a wheel with this. It is compiled for
-the stable ABI, so that one library serves every CPython from 3.11 on.
+The standard library only: setup.py uses it.
 """
 
 import os
@@ -76,10 +75,7 @@ def released_environment(source: Path) -> dict[str, str]:
 
 
 def place_engine(library: Path) -> None:
-    """Leave at `library` the engine that comes with the code, or a compiled one.
-
-    Raises TcplabError, CommandError.
-    """
+    """Leave the engine that comes with the code, or a compiled one. Raises TcplabError."""
     recipe = engine_recipe()
     if cache.prebuilt_manifest(recipe.name, recipe.key):
         with tempfile.TemporaryDirectory() as folder:
@@ -119,8 +115,7 @@ def _fetch_as_later_ones_do(
 ) -> list[str]:
     """Fetch the crates for an old cargo; return the options with which it compiles them.
 
-    Debian 12's would fetch the index of all crates by git. It knows the other way for `vendor`,
-    but must not compile with the compiler's unfinished features, hence two steps.
+    Debian 12's would fetch the index of all crates, and knows the sparse one for `vendor` only.
     """
     version = subprocess.run([cargo, "--version"], capture_output=True, text=True, check=False)
     numbers = re.search(r"(\d+)\.(\d+)", version.stdout)

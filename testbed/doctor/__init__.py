@@ -1,10 +1,7 @@
-"""The examined machine, findings about it, and what its kernel has; tests examine made-up machines.
+"""The examined machine, findings about it, and what its kernel has.
 
-The standard library only: it runs before anything is installed.
-
-Checks load no modules: /sys/module, modules.builtin and modules.dep tell what a kernel has or could
-load. If a kernel has none of these files, a trial in a fresh namespace tells; such a kernel cannot
-load anything anyway.
+The standard library only: it runs before anything is installed. Checks load no modules: files tell
+what a kernel has or could load; where there are none, a trial in a fresh namespace does.
 """
 
 import os
@@ -62,11 +59,10 @@ Testbed = Literal["virtual", "native", "both"]
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check. These are the names of its fields in `doctor --json`.
+    """The result of one check, with the fields of `doctor --json`.
 
-    `what` names the thing that was looked at, `said` is the result in one sentence, and `remedy` is
-    a command, or what else to do. A `warning` should be known before a result is trusted, or is put
-    right by the next command. A `problem` keeps the testbed that it belongs to from running.
+    `said` is a sentence, `remedy` a command or what else to do. A `warning` should be known before
+    a result is trusted; a `problem` keeps its testbed from running.
     """
 
     testbed: Testbed

@@ -1,7 +1,4 @@
-"""The system around the kernel: privileges, containers, WSL, tools, the lab, leftovers of runs.
-
-Checks of this machine's real time: clock, timers, virtualization, other work.
-"""
+"""Checks of the system around the kernel, and of this machine's real time."""
 
 import os
 import re
@@ -91,8 +88,8 @@ def privileges(machine: ExaminedMachine) -> Finding:
 def container(machine: ExaminedMachine) -> Finding:
     """Check for a container: it shares its host's kernel, which decides what it has.
 
-    A virtual machine's disk that was made of a container's image has its marks as well, but only a
-    container has files of its host mounted, such as /etc/hostname.
+    Only a container has files of its host mounted; marks alone may come from a disk made of its
+    image.
     """
     found, name = CheckSubject("native", "container"), machine.text("/run/systemd/container")
     if not name and " /etc/hostname " in machine.text("/proc/self/mountinfo"):

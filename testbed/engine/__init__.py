@@ -1,8 +1,6 @@
-"""Many guests at once: tasks and their results, and the engine of one machine.
+"""Many guests at once: tasks, their results, and an engine of threads on this machine.
 
-The local engine has a thread for each guest that may run at once. Guests are separate processes, so
-a thread mostly waits. Another engine has the workers of a Dask cluster (testbed.engine.cluster).
-Only packetdrill scripts (testbed/packetdrill) run in guests with threads of their own.
+Another engine has the workers of a Dask cluster (testbed.engine.cluster).
 """
 
 from __future__ import annotations
@@ -71,10 +69,9 @@ class Engine(Protocol):
     """Workers with the same lab and code."""
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """Yield the results in the order in which they come; take tasks as there is room for them.
+        """Yield the results as they come; take tasks as there is room for them.
 
-        What is still running is ended if the caller goes away. Raises TcplabError if no worker can
-        carry tasks out any more.
+        What still runs is ended if the caller goes away. Raises TcplabError if no worker is left.
         """
 
 

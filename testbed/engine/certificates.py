@@ -1,9 +1,7 @@
 """The certificate of a cluster: only holders of its key may join (Dask's TLS).
 
-Dask has no authentication without TLS (https://distributed.dask.org/en/stable/tls.html), and every
-user of a machine reaches its loopback interface. So each address of a cluster is tls://.
-
-All members and the sweep hold the same certificate and key, so a certificate is its own authority.
+Every user of a machine reaches its loopback interface, and Dask has no authentication but TLS. All
+members hold the same certificate and key, so the certificate is its own authority.
 """
 
 import os

@@ -1,16 +1,10 @@
 """The engine of a cluster: tasks go to workers with the same lab and code, by Dask.
 
-    with cluster_engine("tls://10.0.0.1:8786", lab, listener) as engine:
-        for done in engine.run(tasks): ...
-
-Dask's scheduler hands tasks out, gives those of a lost worker to another, and keeps equal keys
-from running twice. A worker of another lab or of other code would mix results that cannot be
-compared, so it gets no task at all: tasks ask for a resource whose name holds the identity, and
-only a worker that finds the same identity in itself offers it.
+Dask gives tasks of a lost worker to another, and keeps equal keys from running twice. Tasks ask for
+a resource whose name holds the identity of lab and code, which only workers of that identity offer.
 
 Scheduler and workers run as this very process, so that any end of it ends Dask and frees its port.
-They listen on the loopback interface by default, and only for those who have the cluster's key
-(testbed/engine/certificates.py).
+They listen on the loopback interface by default, and only for holders of the cluster's key.
 """
 
 from __future__ import annotations
@@ -67,10 +61,9 @@ def _own_lab(kernel: str) -> Lab | None:
 
 
 def entrance(wanted: str, kernel: str) -> WorkerPlugin:
-    """Return a plugin that admits workers of the identity `wanted`, now or later.
+    """Return a plugin that admits workers of the identity `wanted`, of the lab on `kernel`.
 
-    `kernel` is the one of the lab whose identity it is. A worker that is refused says why. The
-    class in this function travels as a whole, so a worker without this package can report that.
+    The class travels as a whole, so a worker without this package can say why it is refused.
     """
 
     class Entrance(WorkerPlugin):
@@ -105,10 +98,7 @@ def problem_with_us(wanted: str, kernel: str) -> str:
 
 
 def perform(function: Callable[..., Any], arguments: tuple[Any, ...], kernel: str) -> Any:
-    """Call `function(*arguments, lab, progress)` on a worker; its progress goes to the client.
-
-    The task ends if it is cancelled or the worker closes.
-    """
+    """Call `function(*arguments, lab, progress)` on a worker until it is cancelled or closes."""
     worker, lab, last = get_worker(), _own_lab(kernel), 0.0
     key = str(worker.get_current_task())
     if lab is None:
@@ -148,10 +138,10 @@ class ClusterEngine:
     order: Iterator[int] = field(default_factory=count)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """Yield the results in the order in which they come.
+        """Yield the results as they come; the scheduler has a few tasks for each slot.
 
-        The scheduler has a few tasks for each slot. What is still running is cancelled if the
-        caller goes away. Raises TcplabError if all workers had to be refused.
+        What still runs is cancelled if the caller goes away. Raises TcplabError if no worker is of
+        use.
         """
         self._wait_for_worker()
         waiting, futures = iter(tasks), as_completed(loop=self.client.loop)
@@ -201,7 +191,7 @@ class ClusterEngine:
                 remedy = "Give each this version of tcplab and this lab: ./tcplab image export."
                 raise TcplabError(f"No worker can be used: {refused}.", remedy)
             if look == _NOTED:
-                self.listener.note("No worker has come yet; waiting. Ctrl-C loses nothing.")
+                self.listener.note("No worker has come yet; waiting. Ctrl-C ends this without loss.")
             time.sleep(_LOOK)
 
     def _add_worker(self, event: tuple[float, dict[str, Any]]) -> None:
@@ -254,9 +244,10 @@ def security() -> Security:
 
 @contextmanager
 def _event_loop() -> Iterator[IOLoop]:
-    """Provide the event loop of a client, which ends a moment after it, so in no wait of
-    distributed/batched.py, whose time-out asyncio would print. Dask's messages are silenced: they
-    would tear the progress bar.
+    """Provide the event loop of a client, with Dask's messages silenced.
+
+    It ends a moment later, in no wait of distributed/batched.py, whose time-out asyncio would
+    print.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL + 1)
@@ -280,8 +271,7 @@ def run_scheduler(host: str, port: int, protection: Certificates) -> None:
 def run_worker(scheduler: str, slots: int, host: str, port: int, protection: Certificates) -> None:
     """Work for the scheduler, `slots` guests at once, until it or a signal ends.
 
-    The worker listens on `host`, at any free port if `port` is 0, since the scheduler calls back.
-    Raises TcplabError if it cannot listen there.
+    The worker listens on `host`, at any free port if `port` is 0. Raises TcplabError if it cannot.
     """
     numbers = f"--worker-port {port} --nworkers 1 --nthreads {slots} --memory-limit 0"
     # Dask removes its part of the folder at exit, when the folder is gone, and would call that an

@@ -1,4 +1,1 @@
-"""What runs in the guest, or as root in the native testbed's namespaces.
-
-The standard library and Mininet only: a guest has no other libraries.
-"""
+"""Code of the guest, or of native runs, with the standard library and Mininet only."""

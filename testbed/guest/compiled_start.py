@@ -1,9 +1,7 @@
-"""The first lines that a guest's Python runs: they give it modules that were compiled before.
+"""The first lines that a guest's Python runs: they provide modules that were compiled before.
 
-An import that looks for its file, reads and compiles it takes a millisecond or more of a guest's
-start, and a study imports 140 modules. Here all are one file that is read once
-(testbed.guest.compiling makes it). Other modules are found as usual. This module
-imports only what Python has when it starts; even `__future__` would be a file to be read.
+A usual import takes a millisecond or more of a guest's start, and a study imports 140 modules. This
+module imports only what Python has when it starts; even `__future__` would be a file.
 """
 
 import os
@@ -17,10 +15,9 @@ ARCHIVE = "/lab/job.pyz"
 
 
 class CompiledModules:
-    """Finds and loads modules by name (importlib.abc.MetaPathFinder and Loader).
+    """A finder and loader of modules by name (importlib.abc.MetaPathFinder and Loader).
 
-    Of each module it knows where its marshalled code is in `codes`, its file, and if it is a
-    package, the folders in which others of it are looked for.
+    A row has where a module's marshalled code is in `codes`, its file, and a package's folders.
     """
 
     def __init__(self, modules: "dict[str, Row]", codes: bytes) -> None:
@@ -52,10 +49,9 @@ class CompiledModules:
 
 
 def begin(modules: "dict[str, Row]", size: int, path: list[str]) -> None:
-    """Run the job that the command line names.
+    """Run the job of the command line.
 
-    The codes of the modules are the last `size` bytes of the program; `path` is for modules that
-    are not among these.
+    The last `size` bytes of the program are the modules' codes; `path` is for other modules.
     """
     with open(sys.argv[0], "rb", buffering=0) as program:
         program.seek(-size, os.SEEK_END)

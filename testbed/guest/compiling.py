@@ -1,8 +1,4 @@
-"""A job that compiles what the jobs after it import, with the guest's own Python.
-
-Another Python than the image's would make other code, or none that the image's can read: so a guest
-compiles for guests, and every computer has the same bytes.
-"""
+"""A job that compiles, with the guest's own Python, what the jobs after it import."""
 
 import marshal
 import site

@@ -1,9 +1,8 @@
 """A network whose hosts run any program, driven by orders of the program outside.
 
-Between two orders the guest's kernel rests, so virtual time stands still (testbed.guest.job_entry).
-An order is an object: "do" names a method `_do_NAME` of DrivenNetwork, the other members are its
-arguments. The reply has its result, or the error in a sentence, the time, and what each program
-printed. Captures of all hosts can be read while they go on.
+Between two orders virtual time stands still (testbed.guest.job_entry). In an order "do" names a
+method `_do_NAME` of DrivenNetwork, the other members are its arguments. The reply has its result or
+error, the time, and what each program printed.
 """
 
 import signal
@@ -38,10 +37,7 @@ from topologies.spec import Channel, TopologySpec
 
 
 class Captures:
-    """Captures of hosts and other interfaces, whose files are in `place`.
-
-    After `whole` bytes of a file only headers are kept. `loop` takes what the kernel has filled.
-    """
+    """Captures in files of `place`, which keep headers only after `whole` bytes."""
 
     def __init__(self, live: LiveNetwork, place: Path, loop: EventLoop, whole: int) -> None:
         self._live, self.place, self._loop, self._whole = live, place, loop, whole
@@ -80,8 +76,7 @@ _LISTENS = "0A"  # TCP_LISTEN in /proc/net/tcp
 class DrivenSpec:
     """A network to drive, and what its programs see.
 
-    All hosts are captured, and the interfaces of `captures`; a file has whole packets up to `whole`
-    bytes, and then headers.
+    All hosts are captured, and the interfaces of `captures`; packets are whole up to `whole` bytes.
     """
 
     topology: TopologySpec
@@ -128,10 +123,7 @@ def perform(data: Any, job: JobContext) -> None:
 
 
 def _ways(topology: TopologySpec, hosts: list[str]) -> list[tuple[str, str]]:
-    """Return pairs by whose first packets all switches learn the ways.
-
-    A switch alone learns from one packet of each host.
-    """
+    """Return pairs by whose first packets all switches learn; one alone learns from each host."""
     if not topology.named("switch"):
         return []
     if len(topology.named("switch")) == 1 and not topology.named("router"):

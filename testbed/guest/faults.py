@@ -1,9 +1,8 @@
-"""Faults on the way: a desk for each port that has some, which takes all packets that leave there.
+"""Faults on the path: a desk for each port that has some, which takes all packets that leave there.
 
-tc-mirred(8) sends the port's packets to a dummy interface, from which a packet socket of this
-process takes them. They go on to the port with a mark, by which they pass the filter, and meet the
-port's delay line and queue. This takes no virtual time. The offset of an unfinished checksum
-travels in front of each packet (virtio_net_hdr, packet(7)).
+tc-mirred(8) sends them to a dummy interface, from which a packet socket takes them. They go on to
+the port with a mark, by which they pass the filter. This takes no virtual time. The offset of an
+unfinished checksum travels in front of each packet (virtio_net_hdr, packet(7)).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _NEWER = 1 << 31  # set in the difference of an older sequence number
 def packet_socket(interface: str, mark: int = 0, queued: bool = True) -> socket.socket:
     """Return a socket for packets of an interface, or for packets with a mark to it.
 
-    Those that are not `queued` overtake all others there. Raises OSError.
+    Those that are not `queued` overtake all others. Raises OSError.
     """
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
     opened.setsockopt(_PACKET, _VNET_HEADER, 1)
@@ -284,7 +283,7 @@ class Faults:
             return packet_socket(port.name, _PASSES)
 
     def reset(self, ends: Sequence[tuple[str, int]], captures: Path) -> int:
-        """Send a RST to both ends of a connection, and return the number of ends that got one.
+        """Send a RST to both ends of a connection; return how many got one.
 
         It has the number that the end expects by its own capture, and overtakes all packets.
         """
@@ -318,8 +317,7 @@ def _expected(
 ) -> tuple[EthernetFrame | None, list[int]]:
     """Return the last segment that an end got, and the numbers that it may expect.
 
-    They are the one that it acknowledged last, and the one behind all that it got: an end that has
-    a gap expects the first, one that has not acknowledged yet the second.
+    An end with a gap expects the one it acknowledged last, else the one behind all that it got.
     """
     last, numbers = None, dict[str, int]()
     for _time, data in frames_of(file):

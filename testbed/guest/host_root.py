@@ -1,14 +1,11 @@
 """Roots of programs in hosts: of the user's programs, and of strangers'.
 
-The user's see this computer's folders, at their own paths. They come over hostfs, read-only and
-without access times, which would be this computer's. Folders that programs may write to are
-overlays: what they write is the guest's alone. /etc is one, with hosts, names and resolver of the
-network.
+The user's see this computer's folders over hostfs, read-only and without access times. Folders that
+programs may write to are overlays, so what they write is the guest's alone.
 
-Strangers' programs reach other hosts by packets only. Each has a root, a user and limits. The root
-is the image, read-only, with a folder of files: without the job, its results, processes and
-devices. The user has no capabilities, so links and captures stay as they are. Kernels before 6.1
-have no overlays; there, programs are as trusted as the job.
+Strangers' programs reach other hosts by packets only: each has a root of the read-only image and a
+folder of files, a user without capabilities, and limits. Kernels before 6.1 have no overlays;
+there, programs are as trusted as the job.
 """
 
 import ctypes
@@ -55,10 +52,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class HostFolders:
-    """Folders that programs see: all of them, those they may write to, and links of the root.
-
-    They are this computer's, or those `of_image`.
-    """
+    """Folders that programs see and may write to, and links, of this computer or `of_image`."""
 
     seen: tuple[str, ...]
     written: tuple[str, ...]
@@ -90,10 +84,7 @@ def make_roots(folders: HostFolders, addresses: Mapping[str, str]) -> None:
 
 
 def make_root(host: str, pid: int, folders: HostFolders) -> None:
-    """Mount a host's root: what all see, empty folders and interfaces of its own.
-
-    `pid` is a process in the host's network. Raises OSError.
-    """
+    """Mount a host's root; `pid` is a process in the host's network. Raises OSError."""
     root = root_of(host)
     root.mkdir()
     _mount("tmpfs", root, "tmpfs", 0, "mode=0755")
@@ -219,8 +210,7 @@ class Stranger:
     def settle(self, live: LiveNetwork, host: str) -> None:
         """Make the root, once. With "udp" the host refuses TCP to the user. Raises OSError.
 
-        The image cannot be written to, and files that can are no programs. Their room is the
-        user's, so that no other notices when it is full.
+        Files that can be written to are no programs, and their room is the user's alone.
         """
         if self.place.exists():
             return

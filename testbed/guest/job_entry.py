@@ -1,17 +1,14 @@
 """The entry of code that runs in the guest, or natively in network namespaces of its own.
 
 A job is a module with a function `perform(data, job)`; it travels with its data in one Python
-archive. This module, and all that a job imports, needs the standard library and Mininet only.
+archive, and needs the standard library and Mininet only.
 
-The lab kernel has two devices. Over /dev/orders a guest exchanges messages with the program outside
-that started it. To wait for a message is one call that blocks the guest's whole kernel on the host,
-so it takes no virtual time and no processor time (testbed/lab/kernel/patches/orders.patch).
+Over /dev/orders a guest exchanges messages with the program outside. To wait for one blocks the
+guest's whole kernel on the host, so it takes no virtual and no processor time (orders.patch).
 
-From /dev/start_line on, packets depend on spec, seed and kernel, not on what was before. How long a
-guest prepares, and how many random numbers that takes, depends on all code that it runs. At the
-line virtual time is one fixed instant, and the kernel's random numbers begin again from the seed
-(testbed/lab/kernel/patches/start-line.patch). In real time there is no such device, and a line
-does no more than its name says.
+From /dev/start_line on, packets depend on spec, seed and kernel only: virtual time is one fixed
+instant, and the kernel's random numbers begin again from the seed (start-line.patch). In real time
+there is no such device.
 """
 
 import ctypes
@@ -70,8 +67,8 @@ _NETWORK, _LINKS, _FLOWS = range(3)
 class StartLine:
     """The lines of a job, each with random numbers of its own.
 
-    `clock` is the time when flows begin, in nanoseconds since 1970: always the same, so ports,
-    sequence numbers and time stamps of two conditions are equal. A native job has no `device`.
+    Flows begin at `clock`, in nanoseconds since 1970, so ports, sequence numbers and time stamps of
+    two conditions are equal. A native job has no `device`.
     """
 
     seed: int = 0
@@ -122,12 +119,10 @@ _PR_SET_TIMERSLACK = 29  # include/uapi/linux/prctl.h
 
 @dataclass
 class JobContext:
-    """The context of a job: the folder `work` for results, and ways to report progress.
+    """The context of a job: the folder `work` for results, and its progress.
 
-    `virtual` says that time is virtual; `preload` is a library that makes tcpdump and iperf cheap
-    there (patient.c). Without `open_vswitch` the kernel has none, and switches are its own bridges.
-    A job that was started `ahead` learns later what it is to do, and prints samples while it takes
-    them. It came in the `archive`. Its packets depend on what follows its start `line`.
+    `preload` makes tcpdump and iperf cheap in virtual time (patient.c). Without `open_vswitch`
+    switches are bridges. A job that was started `ahead` gets its orders later.
     """
 
     work: Path
@@ -202,10 +197,9 @@ class JobContext:
         return os.open(self.delivery / EVENTS, _APPENDED)
 
     def orders(self, data: Any) -> Iterator[Any]:
-        """Yield what to do: `data`, or if the guest was started ahead, one order after the other.
+        """Yield what to do: `data`, or one order after the other if the guest was started ahead.
 
-        To wait for an order takes no virtual time (testbed.guest.job_entry). A kernel of an older
-        series takes none: its guests have the order in their archive.
+        Guests of a kernel without /dev/orders have their order in the archive.
         """
         if not self.ahead:
             yield data

@@ -1,8 +1,6 @@
-"""A user's own congestion controls: what a module's source says of itself, and loading a module.
+"""A user's own congestion controls: what a module's source says of itself, and loading it.
 
-The source is text and data. It becomes a program only in the sealed build
-(testbed.modules). It becomes part of a kernel only here: in a guest, which is all that
-it can harm, or in the native testbed if that was asked for.
+It becomes a program only in the sealed build (testbed.modules), and part of a kernel only here.
 """
 
 import ctypes
@@ -40,8 +38,7 @@ _LOUDNESS = Path("/proc/sys/kernel/printk")
 class KernelModule:
     """A congestion control as C source. Raises UsageError for an impossible name or source.
 
-    `name` is that of the file without .c: the name that it registers, or that name with tcp_ in
-    front.
+    `name` is the file's without .c: what it registers, or that with tcp_ in front.
     """
 
     name: str
@@ -102,12 +99,10 @@ def module_from(file: Path) -> KernelModule:
 
 @contextmanager
 def loaded(modules: Sequence[KernelModule], job: JobContext) -> Iterator[list[dict[str, Any]]]:
-    """Load the modules, and unload them when the block has ended well.
+    """Load the modules, yield a row for each, and unload them when the block has ended well.
 
-    Gives a row for each as it was found in the kernel. A module must be unused at the end of the
-    block: set another congestion control in every host. Raises TcplabError if one cannot be
-    loaded or unloaded. Natively they are loaded before the job starts and until it is over
-    (testbed.native.changes).
+    They must be unused then. Natively they are loaded before the job starts
+    (testbed.native.changes). Raises TcplabError.
     """
     if not job.virtual:
         yield [_row(module, job) for module in modules]

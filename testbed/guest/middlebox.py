@@ -1,15 +1,12 @@
 """Networks of users' programs: IPv6, pulled cables, translated addresses, a slow loopback.
 
-Studies have IPv4 alone (HOST_SYSCTLS of testbed.guest.namespaces). Programs get both, with fixed
-addresses and neighbours and without announcements.
+Studies have IPv4 alone; programs get both, with fixed addresses and neighbours. A pulled cable is
+its other end taken down, so the host's interface has no carrier, and a host with several sends by
+the next one, whose routes have a higher metric.
 
-A pulled cable is the other end of the host's cable taken down, so the host's interface has no
-carrier. Hosts with several interfaces then send by the next one: its routes have a higher metric,
-and a route without a carrier is not used.
-
-A router translates a host's address to one of the segment behind each other port, both ways
-(tc-nat(8)). Ports stay as they are. Hosts that share an outer address send from blocks of ports, by
-which the router finds the host of an answer, as carriers do (RFC 7422, RFC 7597).
+A router translates a host's address to one of the segment behind each other port (tc-nat(8)). Ports
+stay as they are; hosts that share an outer address send from blocks of ports, by which the router
+finds the host of an answer, as carriers do (RFC 7422, RFC 7597).
 """
 
 import time
@@ -142,10 +139,9 @@ class Translations:
     count: int = 0
 
     def renew(self, router: str, hosts: Sequence[str]) -> str:
-        """Translate the hosts to an outer address behind each port; return the first.
+        """Translate the hosts to a new outer address behind each port; return the first.
 
-        The addresses are other than before. Raises UsageError for a router that is not between
-        these hosts and others, and for more hosts than blocks of ports.
+        Raises UsageError for a router that is not between them and others, and for too many hosts.
         """
         topology = self.live.topology
         if router not in topology.named("router"):

@@ -1,7 +1,6 @@
-"""Mininet's command line for a network that this package shapes, addresses and limits itself.
+"""Mininet's command line for a network that this package shapes and addresses itself.
 
-Mininet's commands look for programs that Debian links or configures by package scripts, which the
-lab's image lacks; and they change links without what was set on them beyond Mininet.
+Some of its commands look for programs that the image lacks, or change links.
 """
 
 import os
@@ -43,18 +42,14 @@ def prepare_programs() -> None:
 def _wait_for_iperf(client: Any, server: str, port: int) -> bool:
     """Send a little, until a server of iperf takes it; return whether it does.
 
-    Mininet sends with telnet and waits for the server's line about that connection, which iperf
-    prints since version 2.1 for data of its own only.
+    Mininet's own wait needs telnet and a line that iperf prints no more since version 2.1.
     """
     command = f"iperf -p {port} -n 1K -c {server}"
     return any("/sec" in client.cmd(command) for _ in range(_TRIALS))
 
 
 class ShapedCLI(CLI):  # type: ignore[misc]  # Mininet has no types
-    """Mininet's commands, after which links and addresses are as the topology has them.
-
-    An error of a command is shown, and the next command follows.
-    """
+    """Mininet's commands, which keep links and addresses as specified, and show errors."""
 
     # Otherwise it keeps a history in root's home, where nothing of a run may stay.
     readlineInited = True

@@ -1,9 +1,7 @@
-"""Network namespaces of hosts: entering one, and the kernel settings in it.
+"""Network namespaces of hosts: entering one, and the kernel settings in it (ip-sysctl.rst).
 
-Mininet forks a shell and a program for every setting. In the lab kernel a fork costs milliseconds
-of CPU, so this process reaches everything that is a file or a socket (sysctls, counters,
-sock_diag) itself: setns(2) moves only the calling thread. Meanings of the settings:
-Documentation/networking/ip-sysctl.rst. A condition overrides single settings by name.
+A fork costs milliseconds in the lab kernel, so this process reaches everything that is a file or a
+socket itself: setns(2) moves only the calling thread.
 """
 
 import ctypes
@@ -49,10 +47,9 @@ def _enter(descriptor: int) -> None:
 
 
 def set_sysctl(name: str, value: str) -> str:
-    """Set a sysctl in the thread's namespace and return what it then is, blanks folded to one.
+    """Set a sysctl in the thread's namespace; return what it then is, blanks folded to one.
 
-    Raises OSError if the kernel lacks it or refuses the value. Python's files would make three
-    times as many system calls: in the lab kernel a host's dozen settings would take 2 ms.
+    Raises OSError. Python's files would make three times as many system calls.
     """
     descriptor = os.open(_sysctl_file(name), os.O_RDWR | os.O_CLOEXEC)
     try:
@@ -190,8 +187,7 @@ def allow_algorithms(algorithms: Iterable[str]) -> None:
 def permit_algorithm(algorithm: str) -> None:
     """Let every namespace choose this algorithm. In the first namespace only.
 
-    The kernel lifts the restriction of an algorithm that becomes the default, so it is the default
-    for a moment.
+    The kernel lifts the restriction of the default, which it is for a moment.
     """
     before = _DEFAULT.read_text()
     _DEFAULT.write_text(algorithm)

@@ -1,18 +1,12 @@
 """Links, addresses, neighbours and routes of the thread's namespace, and netem's random generators.
 
-rtnetlink(7) does what `ip -batch` does at a tenth of its cost: in a network of 200 hosts there are
-40 000 neighbours, and `ip` takes 5 ms to start and 30 us a line. Layouts:
-include/uapi/linux/if_link.h, if_addr.h, neighbour.h.
+rtnetlink(7) does what `ip -batch` does at a tenth of its cost: a network of 200 hosts has 40 000
+neighbours. Layouts: include/uapi/linux/if_link.h, if_addr.h, neighbour.h, ethtool.h.
 
-Every condition of a run meets the same draws of netem. Each netem has a random generator
-(net/sched/sch_netem.c, Linux 6.6 and later), which is seeded when its options are set. So its
-options are set again before each condition, with the seed that the kernel chose: the same packets
-by number are then lost, and conditions differ by what they do and not by luck. Debian 12's
-iproute2 (6.1) cannot pass the seed; netlink can.
+Every condition of a run meets the same draws of netem (Linux 6.6 and later): its options are set
+again before each, with the seed that the kernel chose, which Debian 12's iproute2 cannot pass.
 
-The MTU goes through SIOCSIFMTU (netdevice(7)), segmentation offloads through SIOCETHTOOL
-(include/uapi/linux/ethtool.h) as in ethtool(8), without a process for each interface. With
-offloads on, "100 packets" are 100 super-packets, and one random loss takes forty segments.
+With segmentation offloads on, "100 packets" are 100 super-packets.
 """
 
 import ctypes
@@ -157,8 +151,7 @@ def apply(requests: Iterable[NetlinkRequest]) -> None:
 def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
     """Send requests in one system call. Raises TcplabError for the first that is refused.
 
-    The kernel answers every refusal; of the requests that succeed only the last is answered, which
-    tells that all were seen.
+    Of those that succeed only the last is answered, which tells that all were seen.
     """
     last = len(requests) - 1
     messages = (_message(each, number, number == last) for number, each in enumerate(requests))
@@ -345,8 +338,7 @@ def _clear_tcp_features(control: socket.socket, interface: str) -> None:
 def _tcp_features(interface: str) -> list[int]:
     """Return the features whose names begin with tx-tcp; none before Linux 2.6.39.
 
-    They are the bits of blocks of 32, of which the kernel wants as many as it has
-    (ethtool_set_features in net/ethtool/ioctl.c).
+    They are bits of as many blocks of 32 as the kernel has (ethtool_set_features).
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         try:

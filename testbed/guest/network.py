@@ -1,8 +1,6 @@
 """A topology as a live Mininet network with Open vSwitch, checked against its spec before use.
 
-Mininet makes the nodes, the cables and the switches (testbed.guest.nodes). Mininet would set
-addresses, qdiscs, sysctls and offloads with a process for each value; here they are set in batches
-and read back.
+Addresses, qdiscs, sysctls and offloads are set in batches and read back.
 """
 
 import os
@@ -45,12 +43,10 @@ _INITIAL = re.compile(r" initcwnd \d+")
 class LiveNetwork:
     """A running network. `settings` is what was asked for and found of every interface.
 
-    With `has_lines` its kernel is the lab's, where a shaped port is a line (testbed.guest.shaping);
-    with `bridges` its switches are bridges of the kernel (testbed.guest.switches).
-    `rewindings` are the requests that rewind the chance of each shaped port, by the node whose
-    namespace it is in; None for one whose kernel cannot. `shared_sysctls` are those that the kernel
-    has only once, for all hosts, and `absent_sysctls` those of the baseline that it has not: both
-    of an old kernel.
+    With `has_lines` a shaped port is a line (testbed.guest.shaping), with `bridges` switches are
+    bridges. `rewindings` are the requests that rewind the chance of each shaped port, by node; None
+    for a kernel that cannot. Old kernels have `shared_sysctls` once for all hosts, and no
+    `absent_sysctls`.
     """
 
     topology: TopologySpec
@@ -99,7 +95,7 @@ class LiveNetwork:
         """Set sysctls in the node's own namespace and return them as read back.
 
         One that the kernel has only once is set for all. Raises TcplabError on a difference, and
-        for one that the kernel has not, unless that is the baseline's.
+        for an absent one that is not the baseline's.
         """
         with network_namespace(self.pid(node)):
             for name in values.keys() - HOST_SYSCTLS.keys():
@@ -345,12 +341,9 @@ def cabled_network(
 ) -> Iterator[LiveNetwork]:
     """Provide the running topology without its channels, which may be unknown yet.
 
-    Needs root, Open vSwitch (testbed.guest.switches) and a network namespace in which no
-    interface has one of its names. A `disposable` network is left standing: it vanishes with the
-    namespaces of the job, or the whole guest, and removing two hundred hosts one by one takes
-    longer than making them. With `shells` commands can be typed into nodes; `has_lines` is true in
-    the lab kernel. Along `ways`, pairs of hosts, the switches have decided what to do. With
-    `bridges` they need no Open vSwitch.
+    Needs root, Open vSwitch and a namespace without interfaces of these names. A `disposable`
+    network is left standing, to vanish with its namespaces. With `shells` commands can be typed
+    into nodes. Along `ways`, pairs of hosts, the switches have decided what to do.
     """
     if nodes is None:
         raise TcplabError(

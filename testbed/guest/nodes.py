@@ -1,8 +1,6 @@
-"""Mininet's classes without a process for every setting.
+"""Mininet's classes without a shell for every node and a process for every setting.
 
-Mininet keeps an interactive shell for every node and types each setting into it: a new process
-each time, and two dozen for every host. A lab kernel starts one in 2 to 9 ms of CPU. In this module
-a host is one process that holds its namespace. What Mininet types runs as a process of its own,
+A host is one process that holds its namespace. What Mininet types runs as a process of its own,
 whose failure is an error. Cables and switch ports are made in one batch each.
 """
 
@@ -141,8 +139,7 @@ class QuietCable(Link):  # type: ignore[misc]
 def empty_network(shells: bool = False, bridges: bool = False) -> Any:
     """Return a Mininet to which nodes and cables can be added; `lay` and `start` then make them.
 
-    With `shells` each node holds the shell that Mininet's command line types into; with `bridges`
-    switches are bridges.
+    With `shells` each node holds one; with `bridges` switches are bridges.
     """
     quiet = BridgeSwitch if bridges else QuietSwitch
     # Skips Mininet.init, which sets resource limits and sysctls of the machine.
@@ -188,9 +185,7 @@ def lay(mininet: Any) -> None:
 def forward(topology: TopologySpec) -> None:
     """Tell each switch that has a choice who is behind which of its ports. Raises CommandError.
 
-    A switch that has never heard of a host sends what is for it to all its ports, for as long as
-    the host is silent: a flow of UDP is not answered. Whatever else comes is switched as ever
-    (ovs-ofctl(8)).
+    It would send packets for a silent host, as that of a UDP flow, to all ports (ovs-ofctl(8)).
     """
     for switch in topology.named("switch"):
         flows = "".join(

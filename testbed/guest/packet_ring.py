@@ -1,9 +1,8 @@
 """Captures without a process: the kernel writes packets into memory, a block at a time (packet(7)).
 
-tcpdump in immediate mode wakes up for each packet: half of what a fast flow cost. Here the kernel
-fills blocks of a ring that this process has mapped (TPACKET_V3), and is read when one is full, or
-when the file is asked for. The open block can be read too: the guest has one processor, so the
-kernel is not amid a packet. Files are as tcpdump writes them, with nanoseconds (pcap-savefile(5)).
+tcpdump wakes up for each packet, half of the cost of a fast flow. Blocks of a mapped ring
+(TPACKET_V3) are read when one is full, or the file is asked for; the guest has one processor, so
+the kernel is not amid a packet. Files have nanoseconds (pcap-savefile(5)).
 """
 
 import mmap
@@ -49,10 +48,9 @@ def block_size(rings: int) -> int:
 
 @dataclass
 class PacketRing:
-    """The packets of an interface of the thread's namespace, written to a file.
+    """The packets of an interface of the thread's namespace, written to a file of this computer.
 
-    After `whole` bytes of a file only headers are kept. The file is this computer's, so it takes no
-    memory of the guest. Raises OSError.
+    After `whole` bytes only headers are kept. Raises OSError.
     """
 
     interface: str

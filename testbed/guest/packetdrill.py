@@ -1,8 +1,7 @@
 """The part in the guest: packetdrill scripts, one after the other, each in a network of its own.
 
-A script is code: packetdrill runs shell commands and Python that it holds. Its output and its
-virtual time are limited here, all else by the guest's own limits. A confined script also loses
-sight of the host's folders, and has the rights of a network administrator only.
+A script runs commands and Python. Output and virtual time are limited here, all else by the guest.
+A confined one sees no folder of the host, and has a network administrator's rights only.
 """
 
 import ctypes
@@ -39,10 +38,7 @@ _CONFINE = f'umount --lazy "$0" && exec setpriv --bounding-set={_RIGHTS} "$@"'
 def perform(data: Any, job: JobContext) -> None:
     """Run data["cases"], each at most data["seconds"] of virtual time; a line of OUTCOMES each.
 
-    data["confined"] says whether they are kept from the job's folders.
-
-    A line is on the host's disk before the next case begins: if one stops the guest, it is known
-    which. `capture` names a case's capture, or is empty.
+    It is on the host's disk before the next case begins: one may stop the guest.
     """
     folder = _unpacked(data["files"], job)
     start = []
@@ -83,7 +79,7 @@ def _new_network() -> None:
 def _settings(settings: list[str]) -> Iterator[None]:
     """Set sysctls, NAME=VALUE, for the block; a bare NAME is set to the value that it has.
 
-    The same files are read and written for every value, so the value is the only difference.
+    So the value is the only difference.
     """
     found = []
     for setting in settings:

@@ -82,10 +82,9 @@ def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
 
 @contextmanager
 def all_ended_afterwards() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """A list for the programs that the block starts: interrupted at its end, killed if need be.
+    """A list for the programs of the block: interrupted at its end, all at once, killed if need be.
 
-    SIGINT lets them print their summaries. All get it before any is waited for: iperf takes half a
-    second to end.
+    SIGINT lets them print their summaries.
     """
     started: list[subprocess.Popen[bytes]] = []
     try:
@@ -108,10 +107,7 @@ def tail(file: Path, lines: int = 5) -> str:
 
 
 class Stop:
-    """A signal for work to end. It is a pipe: to wait for threading.Event takes nine system calls.
-
-    A guest makes each of them through its kernel, also those that only read the clock.
-    """
+    """A signal for work to end: a pipe, as threading.Event takes nine system calls of a guest."""
 
     def __init__(self) -> None:
         self._heard, self._told = os.pipe()

@@ -1,23 +1,14 @@
 """A channel as queueing disciplines: the tc commands for it, and what tc must then read back.
 
-    root 1: netem   the delay line: delay, jitter, loss. It detaches every packet from the socket
-                    that sent it (skb_orphan_partial in net/sched/sch_netem.c), so TCP small
-                    queues do not see what follows.
-    1:1  2: tbf     the rate
-    2:1  3: queue   the bottleneck's queue, counted in packets
+Root 1: netem is the delay line (delay, jitter, loss), which detaches packets from their sockets
+(skb_orphan_partial), so TCP small queues do not see what follows; 1:1 2: tbf is the rate; 2:1 3: is
+the bottleneck's queue. They are apart, so the queue holds waiting packets only.
 
-Rate, queue and delay line are apart, so the queue holds waiting packets only and not those in
-flight; in Mininet's TCLink one netem holds both, and HTB over netem falls far short at high
-rates.
+In the lab kernel the rate is a line: each packet takes its own time on it (line.patch: tbf with a
+burst below the MTU). A stock kernel has a token bucket only, since its timers may be late.
 
-In the lab kernel the rate is a line: each packet takes its own time on it, and the next one leaves
-the queue when it is through (line.patch of testbed/lab/kernel: tbf with a burst below the MTU). A
-stock kernel has a token bucket only, which lets a lone packet and a burst through at once; it needs
-one, since its timers may be late.
-
-A host that reorders has a filter in front of its delay line (u32): packets to the peer's address
-go through netem in the first of three bands (root 1: prio, 1:1 10: netem), all others by priority
-through the second and third.
+A host that reorders has a u32 filter: packets to the peer's address go through netem in the first
+of three bands (root 1: prio, 1:1 10: netem), all others through the others.
 """
 
 import json
@@ -56,8 +47,7 @@ def commands(
 ) -> list[str]:
     """Return lines for `tc -batch` that give `interface` the channel, for frames of `frame` bytes.
 
-    With `is_line`, which only the lab kernel can, every packet takes its own time at the rate. Port
-    `of_host` leaves packets to the sockets that sent them.
+    With `is_line` (lab kernel) every packet takes its own time. A port `of_host` has no delay line.
     """
     device = f"dev {interface}"
     delay, jitter = _delay(channel, of_host)
@@ -83,8 +73,7 @@ def commands(
 def changed(lines: list[str]) -> list[str]:
     """Return the commands for an interface that has qdiscs of a channel, and packets in them.
 
-    The queue comes last: tbf sets the limit of a FIFO behind it to its own (tbf_change in
-    net/sched/sch_tbf.c).
+    The queue comes last: tbf sets the limit of a FIFO behind it to its own (tbf_change).
     """
     return [line.replace("qdisc add", "qdisc change", 1) for line in lines]
 
@@ -147,8 +136,7 @@ def microseconds(value: Duration) -> str:
 
 
 def burst(channel: Channel, frame: int = FRAME, of_host: bool = False) -> int:
-    """Return bytes that may leave back to back: two frames, or what the rate carries in
-    _BURST_TIME.
+    """Return bytes that may leave back to back: two frames, or the rate's in _BURST_TIME.
 
     A host's own port lets out one frame, which is a whole buffer if segmentation is on.
     """
@@ -297,9 +285,9 @@ def checked(
     resolution: float = 0,
     unit: str = "",
 ) -> InterfaceSetting:
-    """Return the setting of a field. Raises TcplabError if the kernel's value differs too much.
+    """Return the setting of a field, which tc prints to `resolution`.
 
-    tc prints the field to `resolution`: within it the kernel has what was asked for.
+    Raises TcplabError if the kernel's value differs by more.
     """
     difference = abs(found.base - asked.base)
     if difference > max(_TOLERANCE * asked.base, resolution):

@@ -1,8 +1,6 @@
 """The kernel's view of each TCP connection over time: `ss -tin`, sampled without a process.
 
-`ss` asks the kernel through NETLINK_SOCK_DIAG (sock_diag(7)); so does this, from a thread that
-has entered the host's network namespace once. Layouts: include/uapi/linux/inet_diag.h and tcp.h,
-which only ever grow.
+Asked by sock_diag(7); layouts: include/uapi/linux/inet_diag.h and tcp.h, which only ever grow.
 """
 
 import json
@@ -89,10 +87,9 @@ def tcp_sockets(states: int = CONNECTED) -> list[dict[str, Any]]:
 
 
 def sampling_interval(flows: int) -> float:
-    """Return seconds between two readings of all sockets.
+    """Return seconds between two readings: a tenth, above a hundred flows in proportion to them.
 
-    A tenth up to a hundred flows, then in proportion to them. A reading of one socket costs about
-    30 us of CPU and 900 bytes in its file.
+    A reading of one socket costs about 30 us of CPU and 900 bytes in its file.
     """
     return max(_SHORTEST_INTERVAL, round(_SOCKETS_OF_A_FLOW * flows / _READINGS_A_SECOND, 1))
 
@@ -101,10 +98,8 @@ def sampling_interval(flows: int) -> float:
 def sampled(files: dict[int, Path], interval: float, printed: bool = False) -> Iterator[None]:
     """During the block, write the connections of each namespace (by a process of it) to its file.
 
-    If they are `printed` too, each comes out of the guest at once.
-
-    A line is {"time": seconds since 1970, "sockets": [...]}, one every `interval` seconds; lines
-    without a connection are left out.
+    A line is {"time": seconds since 1970, "sockets": [...]}, one every `interval` seconds if there
+    is a connection; if they are `printed` too, each comes out of the guest at once.
     """
 
     def work(stop: Stop) -> None:

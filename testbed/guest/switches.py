@@ -1,11 +1,7 @@
 """Switches: an Open vSwitch for one run, or bridges of a kernel without Open vSwitch.
 
-Both testbeds start Open vSwitch in separate network and mount namespaces, in which it sees no other
-bridge. Its files vanish with the run.
-
-A bridge (brctl(8)) learns ports from the packets that arrive and floods what is for unknown hosts.
-So it learns the ends of a flow from their first packets, and its entries never expire here. It has
-no spanning tree: no topology has a ring of switches.
+It starts in separate network and mount namespaces; its files vanish with the run. A bridge
+(brctl(8)) learns ports from first packets, and forgets none here.
 """
 
 import fcntl
@@ -63,10 +59,9 @@ def stop_open_vswitch() -> None:
 
 
 def _record(content: str) -> bytes:
-    """Return a record of a database's file (ovsdb(5), "Standalone and Active-Backup Databases").
+    """Return a record of a database's file (ovsdb(5)): first the schema, then transactions.
 
-    The first is the schema, what follows are transactions. `ovsdb-tool create` and `ovs-vsctl` take
-    30 ms each in a guest for what is always the same.
+    `ovsdb-tool create` and `ovs-vsctl` take 30 ms each in a guest for what is always the same.
     """
     data = content.encode() + b"\n"
     digest = hashlib.sha1(data, usedforsecurity=False).hexdigest()
@@ -86,11 +81,10 @@ _LOOK = 0.01  # seconds that it may take
 def send_first_packet(
     topology: TopologySpec, pid: Callable[[str], int], source: str, target: str
 ) -> None:
-    """Send a datagram from one host to another, in a network that is not shaped yet.
+    """Send a datagram between hosts of a network that is not shaped yet. Raises TcplabError.
 
-    The daemon of the switches decides the way of a first packet, which takes 5 us of the guest's
-    time; the kernel switches all later ones. The first packet of a flow must not be such a one.
-    `pid` gives a process of a node's namespace. Raises TcplabError if none arrives.
+    The switches' daemon decides on a first packet, which takes 5 us; the kernel switches later
+    ones. `pid` gives a process of a node's namespace.
     """
     with network_namespace(pid(target)):
         receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -1,8 +1,7 @@
 """Mininet's command line on a pseudo-terminal in the guest, relayed to the user's terminal.
 
-Bytes travel through the run's folder, the only place that both sides always share: the lab kernel
-has no console that could be a terminal. Each keystroke is a small file with a rising number,
-renamed into its place when it is whole; output is appended to one file.
+The lab kernel has no such console, so bytes travel through the run's folder: each keystroke is a
+numbered file, output is appended to one file.
 """
 
 import fcntl
@@ -157,8 +156,7 @@ class TerminalClosed(Exception):
 def interact(topology: TopologySpec, start: Start, out: Path) -> None:
     """Let the user type into the topology until they end it. `out` is an empty folder.
 
-    Raises UsageError if standard input and output are no terminal, TcplabError if the network
-    cannot be built.
+    Raises UsageError without a terminal, TcplabError if the network cannot be built.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(

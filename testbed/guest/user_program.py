@@ -1,8 +1,6 @@
 """A program of the user's in a host: started in its root, followed by its pipes and its end.
 
-Descriptors and moments are waited for at once, in virtual time, to the nanosecond. poll(2) waits
-up to a thousandth longer than it was asked to. A timer with a descriptor (timerfd_create(2)) does
-not.
+Moments are waited for to the nanosecond by timerfd_create(2); poll(2) waits a thousandth longer.
 """
 
 import ctypes

@@ -1,8 +1,7 @@
 """Names of the packages: at the top of a checkout, below `tcplab` in an installed copy.
 
-setup.py rewrites the import statements of a wheel with `as_installed` (the reasons are in
-docs/contributing/decisions.md). Code that travels into a guest is taken `as_in_checkout`, so
-packets are the same. Imports by name start with `PREFIX`.
+setup.py rewrites imports by `as_installed` (docs/contributing/decisions.md); code that travels into
+a guest is taken `as_in_checkout`. Imports by name start with `PREFIX`.
 """
 
 import importlib.util

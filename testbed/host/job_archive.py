@@ -1,11 +1,8 @@
 """Code and data of a job as one Python archive, and fingerprints of our code.
 
-The same content gives the same bytes: file times and owners would be a way for the host to move
-packets in the guest.
-
-A fingerprint is a SHA-256 of modules and all that they import. It identifies the code that travels
-into guests, measures rows, reads captures, measures a lab's references, and runs on workers.
-Callers name the modules to start at, so there is no list of files that could miss one.
+The same content gives the same bytes, whatever the times and owners of files. A fingerprint is a
+SHA-256 of modules and all that they import: of what travels into guests, measures rows, reads
+captures, measures a lab's references, and runs on workers.
 """
 
 import ast
@@ -34,8 +31,7 @@ _ONE_PARSER = Lock()
 def parsed(source: str | bytes) -> ast.Module:
     """Return the tree of a module. Raises SyntaxError, ValueError.
 
-    By one thread at a time: CPython before 3.11.5 counts the recursion of all together and raises
-    SystemError (https://github.com/python/cpython/issues/106905).
+    By one thread at a time: github.com/python/cpython/issues/106905 (before 3.11.5).
     """
     with _ONE_PARSER:
         return ast.parse(source)
@@ -51,7 +47,7 @@ _MODULE = re.compile(r"\w+(\.\w+)*")
 def fingerprint(*modules: str) -> str:
     """Return the SHA-256 of modules and all of tcplab that they import; without names, of all code.
 
-    Computed once in a process: what counts is the code that was loaded. Raises ModuleNotFoundError.
+    Computed once in a process, of the code as loaded. Raises ModuleNotFoundError.
     """
     return fingerprint_of(_contents(files_of(*modules) if modules else _all_files()))
 
@@ -75,10 +71,8 @@ def _contents(files: Iterable[Path]) -> dict[str, bytes]:
 def files_of(*modules: str) -> tuple[Path, ...]:
     """Return the files of modules and of all of tcplab that they import, sorted by path.
 
-    A module that is named as a text, to be imported when it is needed, counts as imported, and so
-    does a file next to a module that it names, such as a table to be read. The packages around a
-    module are files of it too, but what they import for others is not followed.
-    Raises ModuleNotFoundError for a name that leads to no file.
+    Texts that name a module count as imports, and so does a file next to it that it names, such as
+    a table. What the packages around a module import is not followed. Raises ModuleNotFoundError.
     """
     if missing := [name for name in modules if not _own_files(name)]:
         raise ModuleNotFoundError(f"There is no module {missing[0][:100]}.")
@@ -167,8 +161,7 @@ def job_archive(
 ) -> bytes:
     """Return a zip that Python runs (zipapp): it calls `perform(data, job)` of `module`.
 
-    The job finds `files` by their names as `job.attached(name)`. `facts` are those that its context
-    is made of, such as the seed (testbed.guest.job_entry).
+    The job finds `files` by `job.attached(name)`. `facts` are its context's, such as the seed.
     """
     order: dict[str, Any] = {"module": module, "data": data, **facts}
     own = Path(*module.split(".")).with_suffix(".py")

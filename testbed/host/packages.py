@@ -1,11 +1,8 @@
 """Which Debian packages hold the tools that tcplab uses: an offer, and never a condition.
 
-What a first report needs is fetched into the cache (testbed.lab.tools). Compilers, Mininet and the
-tools of single tests come from the distribution.
-
 The standard library only: the launcher and provision.sh start this before anything is installed.
-`python3 -m testbed.host.packages native` prints the packages that are missing for native runs, one
-in a line; `test` installs those of tests, if the user agrees.
+`python3 -m testbed.host.packages native` prints the packages that native runs lack; `test` installs
+those of tests, if the user agrees.
 """
 
 import os

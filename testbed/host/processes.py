@@ -1,12 +1,8 @@
 """Processors, memory and processes: what this machine has for guests, and what a run takes.
 
-A guest's kernel and its programs take turns, so on one processor no wake-up is waited for.
-Two guests on one processor would take twice as long while another idles, so it is claimed while
-a guest runs: by the lock of a file that only this user's processes can open, and which ends with
-its holder. A name that every user can take, as of an abstract socket, would not be safe.
-
-proc_pid_stat(5) of every descendant is read: bubblewrap does not wait for the processes it starts,
-so the usual accounting of ended children misses them.
+A guest's kernel and its programs take turns, so they have one processor, claimed by the lock of a
+file that only this user's processes can open. proc_pid_stat(5) of every descendant is read, since
+bubblewrap does not wait for the processes it starts.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ _MEMORY = re.compile(rb"^(VmHWM|RssAnon):\s+(\d+)", re.MULTILINE)
 class ProcessUsage:
     """CPU seconds of a process, its descendants and those it has waited for; bytes of memory.
 
-    `peak` is the most that the largest of them had, `private` what no file holds, of all together.
+    `peak` is of the largest, `private` what no file holds, of all together.
     """
 
     cpu: float = 0.0
@@ -149,10 +145,9 @@ def allowed_processors() -> int:
 
 
 def guests_at_once(needed_mib: int, workers: int | None = None) -> int:
-    """Return the number of parallel guests: one for each processor, as far as memory goes.
+    """Return how many guests of `needed_mib` run at once: one a processor, as far as memory goes.
 
-    `needed_mib` is what one of them takes. Raises UsageError if there is not enough memory for
-    one, or for as many as `workers`.
+    Raises UsageError if there is not enough for one, or for `workers`.
     """
     free = available_mib()
     fitting = free // needed_mib

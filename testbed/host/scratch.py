@@ -1,15 +1,7 @@
-"""Scratch folders. A process that needs one removes those that killed processes left.
+"""Scratch folders and locks, which end with their process (flock(2)).
 
-A finished process removes its own; one that was killed cannot, but the lock that it held
-(flock(2)) went with it.
-
-All of a user's are in one folder of a name with the user's number. Where another user has taken
-that name, the folder has a random end, and is found again by its beginning and its owner.
-
-Locks that end with the process that holds them, and so tell what dead processes left.
-
-flock(2): a lock belongs to the open file. It is free as soon as that is closed, at the latest when
-the last process that has it open is dead. Python's files are not inherited by programs.
+Who needs a folder removes those that killed processes left. A user's are in one folder with the
+user's number in its name; where another user has taken it, in one with a random end.
 """
 
 import fcntl
@@ -46,8 +38,7 @@ def lock_if_free(file: IO[str] | int, *, shared: bool = False) -> bool:
 def gate(path: Path) -> Iterator[None]:
     """A lock on `path`, a folder, or a file that is made if need be.
 
-    A process that makes something and then locks it does both behind a gate, and so does a process
-    that looks for orphans: else it would take for one what is not locked yet.
+    Who makes something and then locks it does both behind a gate, as does who looks for orphans.
     """
     flags = os.O_RDONLY | os.O_DIRECTORY if path.is_dir() else os.O_RDWR | os.O_CREAT
     descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)

@@ -1,7 +1,4 @@
-"""Following a job from outside, on either testbed: progress, limits, what it took, how it ended.
-
-What a guest's kernel says of programs that waited without a sleep (patches/spins.patch).
-"""
+"""Following a job from outside, on either testbed: progress, limits, usage, its end."""
 
 import os
 import re
@@ -64,8 +61,8 @@ class Usage:
 class Limits:
     """Limits of a run; a guest is ended at any of them.
 
-    `wall_seconds` is counted outside: a program that spins freezes virtual time, and its own
-    time-outs with it. `output_bytes` and `output_files` are what its folder may hold.
+    `wall_seconds` is counted outside, as a spinning program freezes virtual time. `output_bytes`
+    and `output_files` are what its folder may hold.
     """
 
     wall_seconds: float = 600.0
@@ -90,8 +87,7 @@ def started(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A job in a process group of its own, killed as a whole at the end, whatever happens.
 
-    It may use all processors that this process may, or the one of that number. All its processes
-    inherit one end of a pipe: when that closes, the last of them is gone.
+    All its processes inherit one end of a pipe: when that closes, the last of them is gone.
     """
     watching, alive = os.pipe()
     try:
@@ -246,10 +242,7 @@ _READ = 1 << 16  # bytes from the end of the console
 
 
 def waits(out: Path) -> list[str]:
-    """Return the programs that waited for time in loops, in sentences; known after the end.
-
-    The kernel moved virtual time for them, the same in each run.
-    """
+    """Return a sentence for each program that waited for time in loops; known after the end."""
     found = filter(None, map(_WAITED.fullmatch, _said(out)))
     return [
         f"{name} waited for time in a loop {'once' if count == '1' else f'{count} times'}, which"

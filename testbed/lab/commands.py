@@ -1,8 +1,7 @@
 """What users do with a lab by hand: built kernels, one file for another machine, `tcplab image`.
 
-An export is a plain tar. A release is a compressed one, of which only members below
-`tcplab_lab/brought/` are read. There may be the expected regular files only, each once and of
-limited size. All are checked like cache entries before any is installed.
+An export is a plain tar; of a release, a compressed one, members below `tcplab_lab/brought/` are
+read. Only the expected regular files may be there; all are checked before any is installed.
 """
 
 import os

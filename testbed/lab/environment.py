@@ -1,8 +1,7 @@
 """The environment of a checkout: its Python libraries, installed by the launcher.
 
-The standard library only, because libraries come later. An environment is ready if its stamp
-has the state of the locks, and the stamp is written last. The environment finds the checkout by a
-path relative to itself, so both can be moved, mounted elsewhere or reached by a link.
+The standard library only, because libraries come later. An environment is ready if its stamp, which
+is written last, has the state of the locks. It finds the checkout by a relative path.
 """
 
 import os
@@ -218,10 +217,7 @@ def needs_lab(words: Sequence[str]) -> bool:
 
 
 def begin_image() -> None:
-    """Start to make the image in the background if it is absent.
-
-    A failure is left to the command that needs the image: it tries again and says why.
-    """
+    """Start to make the image if it is absent; the command that needs it reports a failure."""
     if not cache.manifest_of(parts()[-1]):
         quiet = subprocess.DEVNULL
         subprocess.Popen(command("testbed.lab.ready"), stdin=quiet, stdout=quiet, stderr=quiet)

@@ -1,7 +1,6 @@
 """The lab: kernel, first process and image, built if missing and checked at every use.
 
-The standard library only: the launcher and `tcplab doctor` read this before libraries are
-installed. `python -m testbed.lab.ready` makes the image.
+The standard library only. `python -m testbed.lab.ready` makes the image.
 """
 
 import functools
@@ -97,10 +96,7 @@ def release_of(digests: Mapping[str, str]) -> str:
 
 @functools.cache
 def _digests_with_code() -> dict[str, str]:
-    """Return the digests of kernel and first process as they come; empty if a source changed.
-
-    The image is made by each machine, of locked packages.
-    """
+    """Return the digests of kernel and first process as they come; empty if a source changed."""
     manifests = [
         cache.prebuilt_manifest(part.name, part.key) for part in (kernel_part(), init_part())
     ]
@@ -146,12 +142,10 @@ if __name__ == "__main__":
 class Lab:
     """The files of a ready lab, and what is known of them.
 
-    `confine` starts the kernel; `selftests` are the kernel's own packetdrill scripts and
-    `tunnel` the driver that packetdrill needs (testbed.lab.kernel.recipe). With `seccomp` the
-    kernel rules its processes by that, else by ptrace; without `time_travel` its time is virtual
-    whatever it is told; without `open_vswitch` its switches are bridges; only with `takes_orders`
-    it has /dev/orders (testbed.guest.job_entry). `digests` are SHA-256 of kernel, init, image and
-    confine, and `whole`, which stands for all of them. `choice` is how the kernel was asked for.
+    `selftests` are the kernel's packetdrill scripts, `tunnel` is packetdrill's driver. The kernel
+    rules its processes by `seccomp`, else by ptrace; without `time_travel` its time is always
+    virtual; without `open_vswitch` its switches are bridges; with `takes_orders` it has
+    /dev/orders. `digests` are SHA-256 of kernel, init, image and confine, and `whole` of all.
     """
 
     kernel: Path
@@ -177,9 +171,9 @@ def lab(
     source: Path | None = None,
     rebuild: bool = False,
 ) -> Lab:
-    """Return the lab of this source tree. Builds what is missing or damaged, and reports progress.
+    """Return the lab of this source tree, built (the kernel of the tarball `source`) if need be.
 
-    `source` is a tarball to build the kernel from. Raises TcplabError, CommandError.
+    Raises TcplabError, CommandError.
     """
     require_processor()
     if not rebuild and (ready := lab_if_ready(kernel)):

@@ -1,8 +1,7 @@
 """A congestion control built from its source: sealed off, the same bytes every time, and kept.
 
-The source may be hostile. What compiles it sees /usr and a folder with the source and the
-kernel's tree: no home, no /etc, no /proc, no network; it has limits, and what it makes
-is loaded in a guest only.
+The source may be hostile: its compiler sees /usr and a folder with source and kernel tree only,
+within limits, and the module is loaded in a guest only.
 """
 
 import os

@@ -1,11 +1,7 @@
 """What a module, or a kernel of one's own, did to its guest, from the kernel's last words.
 
-Functions of a kernel's last words, and holders of memory, with lines of the user's source.
-
-The kernel prints `function+0xoffset/0xsize [module]`. The module's symbol table has the place of
-the function, and addr2line(1) finds the line in its debugging information. The module's author,
-who is not trusted, made both, so both are read in the sandbox of the build. A kernel that is built
-from a user's source or patches has its debugging information too.
+addr2line(1) finds source lines of functions in debugging information that an untrusted author made,
+so it runs in the sandbox of the build.
 
 The process that is first refused memory is usually a victim. So a user's kernel is built again with
 memory accounting, repeats the run, and prints the source lines that hold most.
@@ -72,7 +68,7 @@ def backtrace(
 ) -> str:
     """Return a line for each function, the innermost first, but of those that begin with `without`.
 
-    With file and source line if it is of a module, or of a kernel of one's own.
+    With file and line if it is of a module or a user's kernel.
     """
     told = (frame for frame in frames_in(console) if not frame.function.startswith(without))
     frames = list(islice(told, _FRAMES))
@@ -240,7 +236,7 @@ class _AccountingBuild(BuildReport):
 def accounting_lab(out: Path, ready: Lab, progress: Progress) -> Lab:
     """Return the lab for another run: if memory is used up, on a kernel that says who holds it.
 
-    That is built now, which takes minutes. If it cannot be, or there is none, `ready`.
+    It is built now, which takes minutes; `ready` if it cannot be.
     """
     if _MEMORY_GONE.search(_console(out)):
         with suppress(TcplabError):
@@ -321,7 +317,7 @@ def _console(out: Path) -> str:
 def _stood_still(out: Path, panicked: bool) -> bool:
     """Check if virtual time stood still in the end: the job writes an event in each second.
 
-    The end is when the kernel panicked because it was told to (GuestProcesses.stop_kernel), or now.
+    The end is the panic that GuestProcesses.stop_kernel caused, or now.
     """
     try:
         end = _changed(out, CONSOLE) if panicked else time.time()

@@ -1,9 +1,7 @@
 """The native testbed: the same job as root on the kernel that is running, in real time.
 
-It runs in network, mount, PID, IPC and UTS namespaces of its own, with its own Open vSwitch: no
-bridge, link or qdisc of the machine is touched, two runs do not meet, and when this process
-dies, even by SIGKILL, the kernel removes everything with the namespaces. What must change in the
-shared kernel is noted first (testbed.native.changes).
+It has network, mount, PID, IPC and UTS namespaces and an Open vSwitch of its own, which vanish with
+this process. What must change in the shared kernel is noted first (testbed.native.changes).
 """
 
 from collections.abc import Mapping
@@ -36,11 +34,10 @@ def run_natively(
     files: Mapping[str, bytes] | None = None,
     needs: KernelNeeds | None = None,
 ) -> Usage:
-    """Run `perform(data, job)` of `module` on this kernel, with its results in `out`.
+    """Run `perform(data, job)` of `module` on this kernel, with its results in the empty `out`.
 
-    `out` is an empty folder. `files` go along, by name; the kernel has what the run `needs` during
-    it. What killed runs left is undone first. Raises TcplabError if this machine cannot run
-    natively (see `obstacles`), or if the job fails or is stopped.
+    `files` go along, by name; the kernel has what the run `needs` meanwhile. What killed runs left
+    is undone first. Raises TcplabError.
     """
     install_missing(NATIVE)
     for obstacle in obstacles():

@@ -1,14 +1,8 @@
 """Changes of the shared kernel for the time of a native run: noted first, made, then undone.
 
-Modules of the distribution that the kernel loads on demand (netem, openvswitch, tcp_bbr) stay, as
-after any other program that needs them: what else has begun to use them is unknown.
-
-Each run that changes something has a journal in /run/tcplab, a line for each change, and holds a
-lock on it (flock(2)) that goes with the process. A journal whose lock is free is stale: the next
-run, or `tcplab clean`, undoes exactly what it says. What no journal holds is not touched, and a run
-that lives is left alone. /run is emptied when the machine starts, as are the changes.
-
-The standard library only.
+Modules that the kernel loads on demand stay. A run that changes something has a journal in
+/run/tcplab, a line for each change, locked while it lives (flock(2)). A journal whose lock is free
+is stale: the next run, or `tcplab clean`, undoes exactly what it says. The standard library only.
 """
 
 from __future__ import annotations
@@ -44,11 +38,9 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True)
 class Change:
-    """One change of the shared kernel.
+    """A loaded module, or a congestion control that was allowed to every namespace.
 
-    `module`: a module was loaded. `algorithm`: a congestion control was allowed to every
-    namespace. `identity` tells this load of the module from a later one of the same name; None
-    if its loader died before it could look.
+    `identity` tells this load from a later one of that name; None if its loader died first.
     """
 
     kind: Literal["module", "algorithm"]
@@ -205,10 +197,9 @@ def changed(needs: KernelNeeds) -> Iterator[None]:
 
 
 def undo_stale(needed: Container[str] | None = None) -> list[str]:
-    """Undo what killed runs noted, and give a sentence for each change.
+    """Undo what killed runs noted, and return a sentence for each change.
 
-    `needed` are the modules that must be gone now: only they are waited for, and others may stay
-    noted. None: all. Raises TcplabError with the changes that could not be undone.
+    Only modules `needed` gone now are waited for, or all if None. Raises TcplabError.
     """
     with taken_over() as journals:
         before = [change for journal in journals for change in journal.changes]

@@ -1,8 +1,6 @@
 """How real the time of a native run was: late timers, and programs that waited for a processor.
 
-In real time packets leave late when their program has no processor, and no figure of the run shows
-it. So a process next to the run sleeps and looks at the clock, and what it measured is stated with
-the result.
+No figure of the run shows it, so a process next to it sleeps and looks at the clock.
 """
 
 import json
@@ -68,8 +66,7 @@ def observe(process: int, proc: Path = Path("/proc")) -> Facts:
     """Sleep and look at the clock until standard input ends.
 
     Times are in seconds; None if the kernel does not count them. `stolen` is per processor;
-    `waited` adds up the run-queue time of all threads (sched-stats.rst), without the last half
-    second of those that ended.
+    `waited` adds up the run-queue time of all threads (sched-stats.rst).
     """
     begun, before = time.monotonic(), _counted(proc)
     ended = select.poll()  # of any descriptor, where select(2) takes 1024

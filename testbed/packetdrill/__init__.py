@@ -1,10 +1,7 @@
 """packetdrill scripts run in guests, several in parallel, and their outcomes.
 
-Scripts of one guest run one after the other, each in a separate network. If one stops the guest,
-because it spins or the kernel crashes, the others continue in another guest.
-
-The kernel's scripts run as tools/testing/selftests/net/packetdrill runs them: under each IP version
-that a script does not exclude, with the arguments of their runner, ksft_runner.sh.
+Scripts of one guest run one after the other. If one stops it, the others continue in another. The
+kernel's scripts run as its ksft_runner.sh runs them, under each IP version.
 """
 
 import re
@@ -59,8 +56,7 @@ class ScriptCase:
 class ScriptOutcome:
     """The outcome of a case: no `failure` if it passed. `seconds` are of the guest's clock.
 
-    `stopped` marks a case whose guest ended with it or wrote no outcome of it: the failure is then
-    the guest's.
+    `stopped` marks a case whose guest ended with it or wrote no outcome of it.
     """
 
     case: ScriptCase
@@ -92,12 +88,10 @@ _Numbered = tuple[int, ScriptCase]
 
 @dataclass(frozen=True)
 class ScriptRunner:
-    """A way to run cases: the lab, the program, the seed, how many share a guest, what is kept.
+    """A runner of cases, of which `together` share a guest; their files have different names.
 
-    A case with a guest of its own depends only on itself and the seed, packet by packet.
-    Files of cases that share a guest are told apart by name.
-    `captures` is a folder for the capture of each case, NUMBER-SCRIPT.pcap from 1, or None.
-    A script that is `confined` sees no folder of the host and has no right outside its network.
+    `captures` is a folder for NUMBER-SCRIPT.pcap of each case, or None. A script that is `confined`
+    sees no folder of the host and has no right outside its network.
     """
 
     lab: Lab

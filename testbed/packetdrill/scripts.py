@@ -1,10 +1,7 @@
 """packetdrill scripts with the files that they call, and packetdrill's message about a failure.
 
-A script may come from a stranger. It is read here, and run only in a guest.
-
-packetdrill writes its last message on standard error and stops (die() in its logging.c). The
-message names script and line, and for a packet shows the expected and the actual one. Scripts may
-print anything before that.
+A script may come from a stranger: it runs in a guest only. packetdrill's last message (die() in its
+logging.c) has script and line, and of a packet the expected and the actual one.
 """
 
 import re

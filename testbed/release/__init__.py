@@ -1,11 +1,7 @@
 """Releases of a checkout's lab (`./tcplab release`), its locks, and the entries that come with it.
 
-What decides the bytes: the code; the locks (packages of image and sandbox, Python packages, crates,
-the kernel's source); gcc and the C library, mksquashfs, rustc, and Python's zlib.
-
-The locks are renewed by `./tcplab lock --update`: Debian's packages come from a mirror by its
-signed lists, Python's from an index by uv, for all Pythons that the package takes at once, and the
-crates by cargo.
+The bytes depend on the code, the locks, gcc and the C library, mksquashfs, rustc and zlib.
+`./tcplab lock --update` renews the locks of Debian's packages, Python's and the crates.
 """
 
 import datetime
@@ -46,8 +42,7 @@ SUMS = "SHA256SUMS"
 def make_release(out: Path, report: BuildReport, new: bool = False) -> dict[str, str]:
     """Make wheels, archive and their digests in `out`; return the SHA-256 of each file by its name.
 
-    The lab must be the one that release.toml states; if it is to be a `new` one, that is written.
-    Raises TcplabError, CommandError.
+    The lab must be that of release.toml, which a `new` one changes. Raises TcplabError.
     """
     if not (CODE / "pyproject.toml").exists():
         raise TcplabError("This copy of tcplab is installed.", "Make releases in a checkout.")

@@ -1,11 +1,7 @@
 """The archive of a release: unpacked anywhere, it runs on any x86-64 Linux with /bin/sh.
 
-It is a gzip, which tar unpacks everywhere: container images often lack xz and zstd. xz makes 46 MB
-of the guest's image and gzip 61, in a sixth of the time.
-
-Its Python is the guest's, from the image, with its C library. The dynamic loader next to it starts
-it, so it uses this machine's kernel and shell only. It finds modules from its place (PYTHONHOME is
-not needed); environment and current folder do not change what it imports (-I).
+It is a gzip, as container images often lack xz. Its Python is the guest's, started by the dynamic
+loader next to it; environment and current folder do not change what it imports (-I).
 """
 
 import gzip

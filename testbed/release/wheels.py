@@ -1,12 +1,8 @@
 """The wheels of a release: `tcplab` with the engine, and `tcplab-lab` with all that guests need.
 
-One wheel of the code serves every CPython from 3.11 on (abi3) and every Linux with the C library
-that the engine needs (manylinux, PEP 600). It asks for the lab of its version. pip unpacks the lab
-with the modes that it needs.
-
-The lab has the licences of its programs, and a page that says where their sources are. The guest's
-image leaves out the pages of its packages, so their copyright files are taken from the packages
-again.
+One wheel of the code serves every CPython from 3.11 on (abi3) and every Linux with the engine's C
+library (manylinux, PEP 600), and asks for the lab of its version. The lab has the licences of its
+programs, and says where their sources are.
 """
 
 import os
@@ -100,10 +96,7 @@ Tag: py3-none-manylinux_2_17_x86_64
 def make_wheels(
     work: Path, code: Iterable[Entry], lab: Iterable[Entry], texts: Entry
 ) -> list[Path]:
-    """Return the wheels of code and lab, in folders of `work`, with the licences in `texts`.
-
-    Raises TcplabError, CommandError.
-    """
+    """Return the wheels of code and lab, with the licences in `texts`. Raises TcplabError."""
     wheels = [_code_wheel(work, code), _lab_wheel(work, lab, texts)]
     for wheel in wheels:
         if (size := wheel.stat().st_size) > LARGEST:

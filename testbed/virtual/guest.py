@@ -1,11 +1,7 @@
 """A started guest: the lab kernel's command line, its sandbox, its processes, its line for orders.
 
-Kernel options: Documentation/virt/uml and the design's measurements. The limits of what a guest may
-do to this computer are in sandbox.py and processes.py.
-
-The line is the outer end of the guest's /dev/orders: a socket that its kernel inherits. A guest may
-send anything: a message is bytes of a limited length, and descriptors that come with it are dropped
-(recv(2)).
+Kernel options: Documentation/virt/uml. The line is the outer end of the guest's /dev/orders. A
+guest may send anything: a message is bytes of a limited length (recv(2)).
 """
 
 from __future__ import annotations
@@ -139,10 +135,7 @@ _BEFORE = 1000_000_000_000  # nanoseconds that it starts earlier, to prepare
 
 @dataclass(frozen=True)
 class RunningGuest:
-    """A guest that has been started: its first process, and what all of them may take.
-
-    `line` is for one that takes orders.
-    """
+    """A started guest: its first process, limits of all of them, and a line if it takes orders."""
 
     process: Popen[bytes]
     processes: GuestProcesses
@@ -204,8 +197,8 @@ class RunningGuest:
     def heard(self, patience: float) -> Any:
         """Return the next message of a guest that takes orders.
 
-        Raises LineSilent after `patience` seconds. Raises TcplabError beyond the guest's limits,
-        and with its last words if it has ended.
+        Raises LineSilent after `patience` seconds, TcplabError beyond its limits or if it has
+        ended.
         """
         assert self.line
         pages = ScatteredPages(self.process.pid)
@@ -230,12 +223,10 @@ class RunningGuest:
 class GuestSettings:
     """The settings of a guest that writes to the empty folder `out`; a processor of None is any.
 
-    `real_time` is not repeatable: for a guest that somebody types into. `sandbox` is the best that
-    this machine allows, unless named. A `verbose` kernel prints all that it has to say; its packets
-    are other ones. A guest that `takes_orders` has a line. Its programs see `folders` of this
-    computer, by place, read-only.
-    `clock` is its time at the start line, in nanoseconds since 1970. With `computing` the
-    processor's time is virtual time too, and the run is not repeatable.
+    `real_time` and `computing` (the processor's time is virtual time too) are not repeatable.
+    `sandbox` is the best that works here, unless named. A `verbose` kernel prints all, and sends
+    other packets. Programs see `folders` of this computer, by place, read-only. `clock` is the time
+    at the start line, in nanoseconds since 1970.
     """
 
     lab: Lab

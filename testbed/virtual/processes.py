@@ -1,11 +1,7 @@
 """The processes of a guest and its folder, seen from outside.
 
-No process stays, and they take no more than allowed. Limits of a process are set inside
-(testbed/lab/kernel/confine.c). Memory and files of all processes together are looked at again and
-again while the guest runs.
-
-The guest writes the run's folder, and a student's module is part of it. After its last process
-ended, the folder is checked once before it is read: strange entries are removed.
+Limits of a process are set inside (testbed/lab/kernel/confine.c); memory and files of all together
+are looked at while the guest runs. Then the folder is checked once before it is read.
 """
 
 from __future__ import annotations
@@ -41,9 +37,8 @@ _SPARING = 20  # a look at the run's folder is followed by a pause that many tim
 class GuestProcesses:
     """The processes of a guest. The first, bubblewrap's or the supervisor, is the last to go.
 
-    The kernel ends every process of a namespace before its first one is gone (pid_namespaces(7)),
-    and a supervisor does the same at the signal `end`. So a file descriptor of that process tells
-    when no process is left that could write. `report` is for bubblewrap's --info-fd.
+    At SIGKILL the kernel ends all of a namespace before that (pid_namespaces(7)), at `end` a
+    supervisor does. `report` is for bubblewrap's --info-fd.
     """
 
     def __init__(self, end: signal.Signals) -> None:
@@ -92,9 +87,8 @@ class GuestProcesses:
     def stop_kernel(self) -> None:
         """Make the guest's kernel panic, so that its last words say where it was.
 
-        It does at signals that it takes for faults of its own, whatever it is doing
-        (arch/um/kernel/trap.c). At the first its words are complete, but it may take that for an
-        access which it can handle; the second always ends it.
+        It does at signals that it takes for faults of its own (arch/um/kernel/trap.c); it may
+        handle the first, and the second always ends it.
         """
         with suppress(ProcessLookupError), self.held_kernel() as kernel:
             for sent in (signal.SIGSEGV, signal.SIGILL):
@@ -147,8 +141,7 @@ class GuestProcesses:
 class GuestBounds:
     """Limits of all processes of a guest together. `check` raises TcplabError beyond it.
 
-    `second` is a folder of this computer that the guest's kernel writes to; without one it has file
-    systems that only the guest sees.
+    `second` is a folder of this computer that the guest's kernel writes to, if there is one.
     """
 
     out: Path
@@ -193,8 +186,8 @@ class GuestBounds:
     def _files_in(self, folder: str, size: int) -> int:
         """Count the files of a file system that only the guest sees.
 
-        It is recognized by its size: until bubblewrap has left the host's root, the same path leads
-        to the host's own.
+        Its size tells it from the host's own, to which the path leads until bubblewrap has left
+        that.
         """
         if self.processes.pid is None:
             return 0
@@ -212,8 +205,7 @@ def _too_much(what: str) -> TcplabError:
 class ScatteredPages:
     """A look from time to time at how many mappings a guest's processes have.
 
-    A page of a guest's process is a mapping of its host's, unless it lies next to another one. A
-    process that needs more than the host allows hangs.
+    Each page of a guest's process that has no neighbour is one; at the most a process hangs.
     """
 
     def __init__(self, pid: int) -> None:
@@ -257,8 +249,7 @@ _KINDS = {
 def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
     """Give the folder to the guest's user, if there is one, and take it back with its content.
 
-    Meanwhile no other user can enter it. Raises TcplabError if the guest left what no run leaves,
-    or if another user left a file; that is removed.
+    Raises TcplabError for what no run leaves, which is removed.
     """
     owners = give(folder, user)
     try:

@@ -1,16 +1,9 @@
 """The virtual testbed: a sandboxed job in the lab kernel, in virtual time, repeatable by seed.
 
-A guest compiles the modules that guests import; the cache keeps them.
-
-A guest may be started before it is known what it will measure. It builds the nodes and cables of a
-network and then waits for its order. To wait takes no virtual time (testbed.guest.job_entry). So a
-guest that waited for an hour sends the same packets as one whose order was there from the start.
-
-A guest may carry one seed after the other: booting and building the network is half a run. The
-start line makes the packets of a seed the same in a guest that has carried others. A guest is kept
-by the thread that started it, for orders of the same network, and killed when the thread wants
-another or `keeping_guests` ends. Between two orders it rests, and what it left in its folder is
-checked as at the end of a guest.
+A guest may be started before it is known what it will measure: it builds the network and waits for
+its order, which takes no virtual time (testbed.guest.job_entry). It may carry one seed after the
+other, since the start line makes the packets of a seed the same. The thread that started it keeps
+it for orders of the same network. Between two orders what it left is checked as at its end.
 """
 
 from __future__ import annotations
@@ -109,13 +102,10 @@ def run_in_guest(
     known: Any = None,
     **options: Any,
 ) -> Usage:
-    """Run `perform(data, job)` of `module` in a fresh guest, with its results in `out`.
+    """Run `perform(data, job)` of `module` in a fresh guest, with its results in the empty `out`.
 
-    `out` is an empty folder. `files` go along, by name. A guest that has `known` from the start
-    gets `data` as its order. `options` are those of GuestSettings, such as `real_time`.
-
-    Raises TcplabError with the guest's own message if it fails, is stopped or dies; what it had
-    delivered by then stays in `out`.
+    `files` go along, by name. A guest that has `known` from the start gets `data` as its order.
+    `options` are those of GuestSettings. Raises TcplabError; what was delivered stays in `out`.
     """
     with claimed_processor() as processor, ExitStack() as started:
         settings = GuestSettings(lab, out, limits or Limits(), processor, **options)

@@ -1,20 +1,11 @@
-"""Sandboxes of a guest: the command line before the lab kernel's.
+"""Sandboxes of a guest: the command line before the lab kernel's, and which of them works here.
 
-Every path, the environment and the command line are always the same, with namespaces (bwrap(1)) as
-with a parent that answers the kernel's system calls. In both the program `confine`
-(testbed/lab/kernel/confine.c) sets limits and the filter of system calls. The remaining risks are
-in docs/concepts/trust.md.
+Paths, environment and command line are always the same: by namespaces (bwrap(1)), or by a parent
+that answers the kernel's system calls (testbed/lab/kernel/supervisor.c). In both `confine` sets
+limits and the filter of system calls (confine.c). The remaining risks are in
+docs/concepts/trust.md.
 
-With namespaces the guest sees one folder of the host, and all its processes die with the first.
-
-Without namespaces `confine` stays as the kernel's parent. A call that names a file or a process
-waits until the supervisor has made it in the kernel's place (testbed/lab/kernel/supervisor.c). So
-the kernel's paths are those of a namespace, and it reaches no other file.
-
-Which sandbox this machine allows: each is tried, as a guest would be started in it.
-
-`confine` itself stands in for the kernel and looks at one of its paths (confine.c, --probe), so
-what works here works for a guest.
+Each is tried with `confine` in the place of the kernel (--probe).
 """
 
 from __future__ import annotations
@@ -70,12 +61,9 @@ VARIABLES = {"TMPDIR": MEMORY_FOLDER, "HOME": "/", "PATH": "/lab", **_NO_RSEQ}
 class Sandbox(ABC):
     """A guest's place on this computer.
 
-    `code` is the program that it runs, `job` the descriptor of its archive; `report` is the one on
-    which the process number of the guest's first process comes; `user` is the guest's user and
-    group if the caller is root.
-    `scratch` is an empty folder that is gone after the run. `line` is the descriptor on which a
-    guest takes orders, -1 for one that takes none. Its programs see `folders` of this computer,
-    read-only, by their places below HOST.
+    `code` is its program, `job` the descriptor of its archive, `report` the one for its first
+    process's number, `user` its user and group if the caller is root, `scratch` an empty folder,
+    `line` the descriptor for orders or -1. Its programs see `folders`, read-only, below HOST.
     """
 
     lab: Lab
@@ -150,9 +138,8 @@ class Bubblewrap(Sandbox):
     def _files(self) -> list[str]:
         """Read-only but for the run's folder and the guest's memory.
 
-        There is no /proc, through which processes reach each other: the kernel reads only the type
-        of the processor. /dev has one device: /dev/zero is memory that no limit counts, and each
-        /dev/ptmx takes one of the host's terminals.
+        There is no /proc, and /dev has one device: /dev/zero is memory that no limit counts, and
+        each /dev/ptmx takes one of the host's terminals.
         """
         words = "--ro-bind /proc/cpuinfo /proc/cpuinfo --dir /dev --dev-bind /dev/null /dev/null"
         options = words.split()
@@ -323,8 +310,7 @@ def landlock_version() -> int:
 def ordinary_user() -> tuple[int, int] | None:
     """Return the user of the guest if root starts it: the user behind sudo, or number 65534.
 
-    None if the caller is an ordinary user, who then is the guest's too. Root of a user namespace,
-    as in a rootless container, is an ordinary user outside.
+    None if the caller is an ordinary user, as root of a user namespace is outside.
     """
     if os.geteuid() != 0 or Path("/proc/self/uid_map").read_text().split() != _ALL_USERS:
         return None

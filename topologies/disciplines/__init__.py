@@ -1,9 +1,7 @@
-"""The table of queueing disciplines: tc's words, parameters, limits, counters, kernels of each.
+"""The table of queueing disciplines, which everything reads that treats them differently.
 
-Everything that treats disciplines differently reads it: specs and their checks, tc's commands, the
-doctor, kernels, the verdict on the network, the live page. A new discipline is a class in the file
-of its kind and an entry here, or a class of another package with an entry point in the group
-`tcplab.disciplines`. The module of such a class travels into guests, so it imports
+A new one is a class in the file of its kind and an entry here, or a class of another package with
+an entry point in the group `tcplab.disciplines`. Its module travels into guests, so it imports
 topologies.disciplines.base and the standard library only.
 """
 

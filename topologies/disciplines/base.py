@@ -151,10 +151,7 @@ Settings = Iterable[tuple[str, str]]
 
 
 class Discipline:
-    """A discipline whose queue tc limits in packets; subclasses override what differs.
-
-    All that can mark packets of flows with ECN do so (RFC 3168).
-    """
+    """A discipline whose queue tc limits in packets; all that can mark ECN do so (RFC 3168)."""
 
     name: str
     """Its name in specs and options."""
@@ -198,10 +195,7 @@ class Discipline:
         return f"sch_{self.name}"
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
-        """Return tc's words for `queue` packets, full frames of `frame` bytes, `rate` bit/s.
-
-        Those of the parameters follow: tc takes the last value of each.
-        """
+        """Return tc's words for `queue` packets, frames of `frame` bytes and `rate` bit/s."""
         limit = queue * frame if self.in_bytes else queue
         return self._with(f"limit {limit}{self.usual}", given)
 

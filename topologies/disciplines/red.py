@@ -59,10 +59,7 @@ class Red(Discipline):
         return f"limit {size} {average} probability 0.02 bandwidth {rate}bit ecn"
 
     def _bounded(self, queue: int, frame: int, rate: int, given: Settings) -> str:
-        """Return tc's words with parameters: the burst follows from min and max (tc-red(8)).
-
-        Raises UsageError for bounds that no queue can have.
-        """
+        """Return tc's words; the burst follows from the bounds (tc-red(8)). Raises UsageError."""
         size, chosen = queue * frame, {"probability": "2%", "ecn": "on"} | dict(given)
         low = Size.parse(chosen.pop("min", str(Size(size // 6)))).base
         high = Size.parse(chosen.pop("max", str(Size(size // 2)))).base
@@ -117,10 +114,7 @@ class Choke(Discipline):
 
 
 class Sfq(Discipline):
-    """Stochastic fair queueing. By default all flows have 127 packets together.
-
-    Parameters of red turn red on for each flow.
-    """
+    """Stochastic fair queueing; parameters of red turn red on for each flow."""
 
     name, title, trial = "sfq", "sfq: a turn for each flow", "sfq"
     shortest, is_fair = 2, True
@@ -137,10 +131,7 @@ class Sfq(Discipline):
     )
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
-        """Return tc's words. Bounds that are not given follow from the queue as in tc-sfq(8).
-
-        Raises UsageError.
-        """
+        """Return tc's words; absent bounds follow from the queue (tc-sfq(8)). Raises UsageError."""
         size, chosen = queue * frame, dict(given)
         words = f"limit {queue} depth {chosen.pop('depth', min(queue, 127))}"
         if {each.name for each in _EACH} & set(chosen):

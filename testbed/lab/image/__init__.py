@@ -1,13 +1,8 @@
-"""The guest's root file system: the distribution's packages, unpacked and squashed into one
-read-only file.
+"""The guest's root file system: packages of a Debian release, squashed into one read-only file.
 
-The packages are those of packages.lock, whatever a mirror has by now, and the same packages give
-the same bytes: no script of a package runs, `configure` does what they would, all times are 0 and
-all owners root. Only the release itself is used, not its updates and security suites: a guest is
-never reached from outside, and an image should not differ from week to week. It needs no privilege,
-no namespace and no program of this machine.
-
-The guest's root file system: its packages, its configuration and its recipe.
+The packages of packages.lock give the same bytes: no script of a package runs, `configure` does
+what they would, all times are 0 and all owners root. A guest is never reached from outside, so
+updates are not used. No privilege, namespace or program of this machine is needed.
 """
 
 import shutil

@@ -1,8 +1,6 @@
 """The kernels that the lab knows: a folder of versions/ for each range of versions, as data.
 
-kernel.toml names the version that is built unless the user brings a source, where that comes
-from, the patches, and what the kernel lacks. Patches with a path are sought from the folder, others
-in it and then in patches/.
+Patches of kernel.toml with a path are sought from the folder, others in it and then in patches/.
 """
 
 from collections.abc import Mapping
@@ -29,14 +27,12 @@ ORDERS_PATCH = "orders.patch"
 class KernelVersion:
     """A kernel.toml. `series` is its folder's name, by which people call it.
 
-    `version` is what is pinned: a distribution's `package` of a `suite`, of which the tarball in it
-    has this `sha256`, and kernel.org's `url`. `since` is the oldest source that the patches are
-    meant for, `until` the series of the newest, empty if there is no end. `steps` is the number of
-    lines that a build prints. `config` is a file of the folder, else lab.config, which the kernel
-    takes `without` some options that came later. `make` are variables for make. `accounting` is a
-    patch with which the kernel can say who holds its memory. `lacks` names what a kernel has not
-    that another has, each with the reason. A setting among them that the kernel behaves as if it
-    had is in `always`, with that value.
+    `version` is pinned: a distribution's `package` of a `suite`, of which the tarball has this
+    `sha256`, and kernel.org's `url`. The patches are meant for sources from `since` to `until`. A
+    build prints `steps` lines. `config` is a file of the folder, else lab.config, `without` options
+    that came later. `make` are variables for make. `accounting` is a patch for a kernel that says
+    who holds its memory. `lacks` has reasons for what other kernels have; a setting among them that
+    the kernel behaves as if it had is in `always`, with that value.
     """
 
     series: str

@@ -180,8 +180,7 @@ _WRITTEN = re.compile(r"(?P<name>.+) \[(?P<series>[\d.]+) (?P<digest>[0-9a-f]{16
 class KernelChoice:
     """A kernel: `name` as it was typed, and `series`, the version of the lab that it is built like.
 
-    `digest` stands for a source or patches of the user's own, so that a name always means the same
-    kernel; empty if there are none. As text it is what a spec holds.
+    `digest` stands for a source or patches of the user's own, if any. As text it is in specs.
     """
 
     name: str = DEFAULT

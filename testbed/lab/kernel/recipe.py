@@ -1,18 +1,10 @@
 """The lab kernel: patch, configure, compile, strip, and keep the parts that modules need.
 
-What modules need of the lab's own kernel is an entry by itself (`modules_recipe`), made for the
-first module; other kernels keep it with them.
+The same sources give the same bytes on any machine with the same compiler: the sealed build
+(testbed.builds) sees a fixed path, environment and date. What modules need of the lab's own kernel
+is an entry by itself; its programs fixdep and modpost are static, to run anywhere.
 
-The same sources give the same bytes in any folder on any machine with the same compiler: the
-sealed build (testbed.builds) sees a fixed path, environment and date.
-
-`make M=` reads the configuration, headers, makefiles, the list of exported symbols, and two
-programs, fixdep and modpost. These are linked statically, as the kernel is, so they run on any
-machine.
-
-packetdrill needs the kernel's scripts, since TCP's packets differ between versions. Before 6.12
-there are none, and the file is an empty archive. It also needs the tunnel's driver, a module that
-only guests with packetdrill load.
+packetdrill needs the kernel's scripts, which exist since 6.12, and the tunnel's driver.
 """
 
 from __future__ import annotations
@@ -126,8 +118,7 @@ cp tunnel/Kbuild tunnel/Makefile
 def build_tunnel(build: KernelBuild) -> None:
     """Leave the driver in the workshop as TUNNEL, after pack_tree.
 
-    It stays empty if the kernel has the driver built in, and if the driver cannot be built, which
-    is noted: all but packetdrill runs on such a kernel.
+    It stays empty if the kernel has it built in, or, noted, if it cannot be built.
     """
     text, workshop = "Building the tunnel for packetdrill", build.workshop
     workshop.run(text, ["bash", "-e", "-c", COPY_TUNNEL])
@@ -184,8 +175,7 @@ class KernelBuild:
 def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) -> Recipe:
     """Return the recipe for `linux`, a kernel, what modules need of it, and its own tests.
 
-    `given` is a tarball to build a version of the lab from; for the lab's own kernel
-    $TCPLAB_KERNEL_SOURCE is, if that is set.
+    `given` is a tarball to build from, for the lab's own kernel else $TCPLAB_KERNEL_SOURCE.
     """
     source = given or _named_source(choice)
     kernel = kernel_version(choice.series)

@@ -1,10 +1,8 @@
 """Where a kernel's source comes from: the user's own, the distribution's package, kernel.org.
 
-`obtain` leaves it in the workshop as a tarball: the file with the pinned SHA-256, from wherever it
-can be had. If no place has that, another is used that is authenticated: apt's signature on
-a newer package, kernel.org's list next to a tarball. That, like a source that the user named, gives
-another lab with other packets: it is said, it is in the manifest, and no run in it names a release.
-The patches and the check of the configuration decide whether such a source can be used.
+`obtain` leaves the file with the pinned SHA-256 in the workshop, or else another that is
+authenticated. That, like a source of the user's, gives another lab with other packets: it is noted,
+it is in the manifest, and no run in it names a release.
 """
 
 import os

@@ -1,9 +1,6 @@
 """packetdrill, built statically from its source at a pinned commit: one file for every guest.
 
-This repository has no copy of it. Its source is fetched by git, or taken from a clone or a
-tarball that $TCPLAB_PACKETDRILL_SOURCE names.
-
-The program packetdrill: where its source comes from, and how it is built for the guest.
+The source is fetched by git, or taken from a clone or tarball in $TCPLAB_PACKETDRILL_SOURCE.
 """
 
 import hashlib

@@ -1,9 +1,6 @@
 """bubblewrap and mksquashfs with their libraries, from Debian's packages: they run on any Linux.
 
-The dynamic loader next to them starts them with the libraries there, whatever C library the
-machine has, if any. So a machine needs no package, and all make the same image.
-
-Programs of Debian that tcplab needs and fetches: the sandbox's, and the maker of images.
+The dynamic loader next to them starts them, whatever C library the machine has.
 """
 
 import shutil
@@ -59,8 +56,7 @@ def fetched_command(program: str, report: BuildReport) -> list[str]:
 def bubblewrap_command() -> list[str]:
     """Return the command of this machine's bubblewrap, or else of the fetched one.
 
-    The machine's own comes first, because a distribution that keeps ordinary users from namespaces
-    lets its own program make them. Raises TcplabError if there is none.
+    A distribution may let only its own program make namespaces. Raises TcplabError.
     """
     if own := shutil.which(BUBBLEWRAP):
         return [own]
