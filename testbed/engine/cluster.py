@@ -191,7 +191,7 @@ class ClusterEngine:
                 remedy = "Give each this version of tcplab and this lab: ./tcplab image export."
                 raise TcplabError(f"No worker can be used: {refused}.", remedy)
             if look == _NOTED:
-                self.listener.note("No worker has come yet; waiting. Ctrl-C ends this without loss.")
+                self.listener.note("No worker has come yet; waiting. Ctrl-C costs no result.")
             time.sleep(_LOOK)
 
     def _add_worker(self, event: tuple[float, dict[str, Any]]) -> None:
