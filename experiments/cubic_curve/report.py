@@ -20,7 +20,7 @@ from analysis.reporting.laws import (
     law_report,
     samples_of,
 )
-from experiments.study.reports import law
+from experiments.study.reports import law, law_texts
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,18 @@ def compare(results: RunResults) -> LawComparison:
         for number, epoch in enumerate(epochs, 1)
         for elapsed, sample, window in zip(epoch.elapsed, epoch.samples, epoch.curve, strict=True)
     )
+    faster = [
+        friendly > window
+        for epochs in courses
+        for epoch in epochs
+        for friendly, window in zip(epoch.reno_friendly, epoch.curve, strict=True)
+    ]
     return LawComparison(
         LAW,
         points,
         ("Epoch", "Congestion window (segments)"),
         _graph(courses[0]) if points else None,
-        "Each dot is the congestion window of the socket, read every 0.1 s. Each line begins at the"
-        " first dot after a recovery, and has W_max from the loss before; it is not fitted. Steep,"
-        " flat near W_max, and steep again beyond it if there is room.",
-        _assumptions([epoch for epochs in courses for epoch in epochs]),
+        *law_texts(__file__, faster=sum(faster), samples=len(faster)),
     )
 
 
@@ -118,21 +121,6 @@ def _graph(epochs: Sequence[Epoch]) -> LawGraph:
         ("seconds since the first epoch after slow start's", "congestion window (segments)"),
         lines,
         ([sample.time - begin for sample in samples], [sample.cwnd for sample in samples]),
-    )
-
-
-def _assumptions(epochs: Sequence[Epoch]) -> tuple[str, ...]:
-    pairs = [
-        pair for epoch in epochs for pair in zip(epoch.reno_friendly, epoch.curve, strict=True)
-    ]
-    faster = sum(friendly > window for friendly, window in pairs)
-    return (
-        f"CUBIC takes the larger of this curve and of the window that Reno would have on average"
-        f" (W_est, section 4.3). By the round trips of this run W_est is larger in {faster} of"
-        f" {len(pairs)} samples; in those the curve is not what is claimed.",
-        "How slow start ended (HyStart) does not matter: the first epoch is left out.",
-        "Linux computes with C = 0.4004 and a reduction to 0.7002, and aims at the window of one"
-        " least round trip later, as section 4.2 has it (net/ipv4/tcp_cubic.c).",
     )
 
 

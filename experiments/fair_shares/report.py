@@ -3,31 +3,20 @@
 from analysis.measures.results import RunResults
 from analysis.measures.selection import jain
 from analysis.reporting.laws import LawComparison, law_report
-from experiments.study.reports import even_shares, law
+from experiments.study.reports import even_shares, law, law_texts
 
 LAW = law(__file__)
-_CAPTION = (
-    "Each dot is one flow: what its receiver got over the whole run. The line is the link's rate"
-    " divided by the number of flows."
-)
 
 
 def compare(results: RunResults) -> LawComparison:
-    return even_shares(results, LAW, _CAPTION, _assumptions(results))
-
-
-def _assumptions(results: RunResults) -> tuple[str, ...]:
+    """Return a point for each flow and repetition, and Jain's index of each run."""
     rates = [
         [flow.goodput for flow in measured.flows if flow.goodput is not None]
         for measured in results.measured
     ]
-    indices = [f"{jain(of_trial):.4f}" for of_trial in rates if any(of_trial)]
-    return (
-        f"Jain's index, which is 1 if all have the same and 1/{len(results.run.flows)} if one has"
-        f" all, is {', '.join(indices) or 'not known'}.",
-        "All flows have the same round trip, algorithm and time, and share one queue. With another"
-        " round trip for each this law does not apply.",
-    )
+    indices = ", ".join(f"{jain(of_trial):.4f}" for of_trial in rates if any(of_trial))
+    values = {"flows": len(results.run.flows), "indices": indices or "not known"}
+    return even_shares(results, LAW, *law_texts(__file__, **values))
 
 
 REPORT = law_report(LAW, compare)

@@ -18,7 +18,7 @@ from analysis.reporting.laws import (
     samples_of,
 )
 from analysis.reporting.tables import Listing
-from experiments.study.reports import law
+from experiments.study.reports import law, law_texts
 
 LAW = law(__file__)
 _EVENTS = ("TcpExtTCPRenoRecovery", "TcpExtTCPSackRecovery", "TcpExtTCPTimeouts")
@@ -61,9 +61,7 @@ def compare(results: RunResults) -> LawComparison:
         points,
         ("Flow", "Rate (segments/s)"),
         _graph(flows) if flows else None,
-        "Each dot is one flow with its own loss. The further to the right, the more losses are told"
-        " by a time-out, which the square root law leaves out.",
-        _assumptions(flows) if flows else (),
+        *_texts(flows),
         (_both(flows),),
     )
 
@@ -138,18 +136,14 @@ def _constant(flow: LossyFlow) -> tuple[str, str]:
     return f"{ratio:.2f}", f"{REGULAR * ratio:.2f}"
 
 
-def _assumptions(flows: Sequence[LossyFlow]) -> tuple[str, ...]:
+def _texts(flows: Sequence[LossyFlow]) -> tuple[str, tuple[str, ...]]:
+    if not flows:
+        return "", ()
     square = [LawPoint(flow.name, flow.loss, flow.rate, flow.square_root) for flow in flows]
     most = max(flows, key=lambda flow: flow.loss)
-    return (
-        f"The square root law knows no time-outs: measured / law is {ratios(square)}, and at a p"
-        f" of {100 * most.loss:.1f} %, where {most.timeouts:.0f} of {most.events:.0f} loss events"
-        f" are time-outs, {most.rate / most.square_root:.2f}.",
-        "In the paper a loss takes the rest of its round trip with it; here each packet is lost"
-        " for itself. p is therefore taken as the paper measures it: loss events, not packets.",
-        "b is 1, although the receiver acknowledges every second segment: Linux lets the window"
-        " grow by the segments that an ACK covers.",
-    )
+    ratio = most.rate / most.square_root
+    values = {"ratios": ratios(square), "loss": 100 * most.loss, "most": most, "ratio": ratio}
+    return law_texts(__file__, **values)
 
 
 REPORT = law_report(LAW, compare)

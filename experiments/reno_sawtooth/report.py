@@ -16,7 +16,7 @@ from analysis.reporting.laws import (
     path_of,
     samples_of,
 )
-from experiments.study.reports import law
+from experiments.study.reports import law, law_texts
 
 LAW = law(__file__)
 _APART = 4
@@ -29,6 +29,8 @@ def compare(results: RunResults) -> LawComparison:
     period, apart = sawtooth_period(path), _APART * path.round_trip_at(path.full_window)
     courses = [samples_of(measured) for measured in results.measured]
     losses = [loss_times(course, apart)[1:] for course in courses]
+    least, most = (1000 * path.round_trip_at(window) for window in (0, path.full_window))
+    trips = {"least": least, "most": most, "further": 2 * most / 1000}
     points = tuple(
         LawPoint(f"{number}", start - times[0], end - start, period)
         for times in losses
@@ -39,9 +41,7 @@ def compare(results: RunResults) -> LawComparison:
         points,
         ("Tooth", "Seconds to the next halving"),
         _graph(courses[0], losses[0], path) if points else None,
-        "Each dot is the congestion window of the socket, read every 0.1 s. The line is the model"
-        " from the first loss after slow start on; it is not fitted.",
-        _assumptions(path),
+        *law_texts(__file__, path=path, climb=climbing_time(path), **trips),
     )
 
 
@@ -64,20 +64,6 @@ def _teeth(path: FilledPath, number: int) -> tuple[list[float], list[float]]:
     period = sawtooth_period(path)
     every = [tooth * period + time for tooth in range(number) for time in times]
     return every, [float(window) for _ in range(number) for window in windows]
-
-
-def _assumptions(path: FilledPath) -> tuple[str, ...]:
-    trips = [1000 * path.round_trip_at(window) for window in (0, path.full_window)]
-    return (
-        f"Path and queue hold {path.full_window} segments: {path.product:.1f} on the way and"
-        f" {path.queue:g} in the queue. The round trip is {trips[0]:.0f} ms without a queue and"
-        f" {trips[1]:.0f} ms when it is full.",
-        f"The climb takes {climbing_time(path):.2f} s, the two further round trips"
-        f" {2 * trips[1] / 1000:.2f} s.",
-        "Linux adds a segment for each window of acknowledged segments, not of ACKs, so that a"
-        " receiver that delays its ACKs does not slow the climb (tcp_cong_avoid_ai in"
-        " net/ipv4/tcp_cong.c).",
-    )
 
 
 REPORT = law_report(LAW, compare)

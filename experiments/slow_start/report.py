@@ -7,7 +7,7 @@ from analysis.measures.results import Measured, RunResults
 from analysis.reporting.formulas import slow_start_segments
 from analysis.reporting.laws import LawComparison, LawGraph, LawLine, LawPoint, law_report, path_of
 from analysis.table import ColumnTable
-from experiments.study.reports import law
+from experiments.study.reports import law, law_texts
 
 _COLUMNS = ("forward", "sequence", "acknowledgement", "payload")
 
@@ -31,7 +31,7 @@ def segments_by_round(packets: ColumnTable, by_a: bool) -> list[int]:
 
 LAW = law(__file__)
 _ACK_COUNTING = 1.5
-_AGAIN = counter("TcpRetransSegs")
+_AGAIN, _UNKNOWN = counter("TcpRetransSegs"), "not recorded"
 
 
 def compare(results: RunResults) -> LawComparison:
@@ -43,15 +43,13 @@ def compare(results: RunResults) -> LawComparison:
         for number, segments in enumerate(counted[:-1], 1)
         if (expected := slow_start_segments(number)) <= path.product
     )
+    again = [value for case in results.run.conditions for value in results.values(_AGAIN, case)]
     return LawComparison(
         LAW,
         points,
         ("Round trip", "Segments sent"),
         _graph(points) if points else None,
-        "Each dot is a round trip of the sender's capture, told by the ACKs: so many segments left"
-        " in it. The dotted line is what a sender would send that counts ACKs, of which a receiver"
-        " that delays them sends one for two segments.",
-        _assumptions(results, path.product),
+        *law_texts(__file__, product=path.product, resent=f"{max(again):g}" if again else _UNKNOWN),
     )
 
 
@@ -70,17 +68,6 @@ def _graph(points: Sequence[LawPoint]) -> LawGraph:
         (trips, [point.measured for point in points]),
         logarithmic="y",
         tolerance=LAW.tolerance,
-    )
-
-
-def _assumptions(results: RunResults, product: float) -> tuple[str, ...]:
-    again = [value for case in results.run.conditions for value in results.values(_AGAIN, case)]
-    resent = "not recorded" if not again else f"{max(again):g}"
-    return (
-        f"The path holds {product:.0f} segments without a queue: the round trips in which more"
-        " would be sent are left out, since a queue makes them longer.",
-        f"No packet may be lost; {resent} segments were sent again. Reno leaves slow start at a"
-        " loss only; CUBIC may leave it at a longer round trip (HyStart, RFC 9406).",
     )
 
 

@@ -96,6 +96,12 @@ def law(file: str) -> Law:
     return Law(**{name: part for name, part in content.items() if not isinstance(part, dict)})
 
 
+def law_texts(file: str, **values: object) -> tuple[str, tuple[str, ...]]:
+    """Return caption and assumptions of a law, in law.toml, with these values in their braces."""
+    report = law_file(Path(file).with_name("law.toml"))["report"]
+    return report["caption"], tuple(text.format(**values) for text in report["assumptions"])
+
+
 def even_shares(
     results: RunResults, law: Law, caption: str, assumptions: tuple[str, ...]
 ) -> LawComparison:

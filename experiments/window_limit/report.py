@@ -15,7 +15,7 @@ from analysis.reporting.laws import (
     payload_rate,
     samples_of,
 )
-from experiments.study.reports import law
+from experiments.study.reports import law, law_texts
 
 LAW = law(__file__)
 _STEADY = (0.4, 0.9)
@@ -34,10 +34,7 @@ def compare(results: RunResults) -> LawComparison:
         points,
         ("Receiver", "Rate (Mbit/s)"),
         _graph(points, path) if points else None,
-        "Each dot is a receiver with another buffer, at the window that it advertised. The rate is"
-        " that of the bytes acknowledged after slow start. Beyond the bend the link is full and a"
-        " larger window only waits in the queue.",
-        _assumptions(path),
+        *law_texts(__file__, trip=1000 * path.round_trip, rate=_MBIT * payload_rate(path)),
     )
 
 
@@ -74,15 +71,6 @@ def _graph(points: Sequence[LawPoint], path: FilledPath) -> LawGraph:
         ),
         ([point.x for point in points], [point.measured for point in points]),
         tolerance=LAW.tolerance,
-    )
-
-
-def _assumptions(path: FilledPath) -> tuple[str, ...]:
-    return (
-        f"The round trip without a queue is {1000 * path.round_trip:.2f} ms, and the link carries"
-        f" {_MBIT * payload_rate(path):.2f} Mbit/s of data (1448 of each 1514 bytes).",
-        "There is no other limit: no packet is lost, and the sender's buffer holds more than"
-        " the largest window.",
     )
 
 
