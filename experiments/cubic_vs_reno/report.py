@@ -28,22 +28,10 @@ from analysis.reporting.answers import (
 )
 from analysis.reporting.flows import all_flows, rates_of_flows, sharing
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import Listing, quantity
-from experiments.study.reports import answers_from
+from analysis.reporting.tables import Listing
+from experiments.study.reports import Quantities, answers_from
 
-RATE = quantity("flows.sent", "Rate of all flows at the senders", "Mbit/s", 1e-3)
-GOODPUT = quantity("flows.total", "Goodput of all flows", "Mbit/s", 1e-3)
-FAIRNESS = quantity("flows.jain", "Jain's fairness index")
-SLOWEST = quantity("flows.least", unit="Mbit/s", scale=1e-3)
-FASTEST = quantity("flows.most", unit="Mbit/s", scale=1e-3)
-AGAIN = quantity("nstat.TcpRetransSegs", "Retransmitted segments")
-RESENT = quantity("metric.resent_percent", "Share of segments retransmitted")
-TIMEOUTS = quantity("nstat.TcpExtTCPTimeouts", "Retransmission time-outs")
-SACKED = quantity("nstat.TcpExtTCPSackRecovery", "Fast recoveries by SACK")
-COUNTED = quantity("nstat.TcpExtTCPRenoRecovery", "Fast recoveries by counting duplicate ACKs")
-DROPS = quantity("metric.queue_drops", "Packets dropped by full queues", "")
-LOST = quantity("path.share", "Share of packets lost at random")
-TRIP = quantity("metric.rtt_median_ms", "Median smoothed round trip")
+Q = Quantities(__file__)
 
 FULL = 0.9
 """Share of the link's rate from which the link is the limit; headers take 5 to 6 %."""
@@ -55,7 +43,7 @@ def recoveries(results: RunResults) -> dict[str, float]:
     """Return how often the windows were cut, by the label of each condition that counts it."""
     counts = {}
     for condition in results.run.conditions:
-        values = [middle(results, quantity, condition) for quantity in (SACKED, COUNTED, TIMEOUTS)]
+        values = [middle(results, quantity, condition) for quantity in Q.group("CUTS")]
         if measured := [value for value in values if value is not None]:
             counts[condition.label] = sum(measured)
     return counts
@@ -92,7 +80,6 @@ def _up_to_speed(condition: RunCondition, lines: Sequence[IperfInterval]) -> str
 
 FIRST_SECONDS = 8
 """As many as were published."""
-SHORT = (RATE, FAIRNESS, AGAIN, SACKED, TIMEOUTS, DROPS)
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
@@ -200,5 +187,8 @@ def _second_by_second(
 
 
 REPORT = StudyReport(
-    answers=answers_from(__file__, vars()), listings=listings, graphs=graphs, short=SHORT
+    answers=answers_from(__file__, vars() | Q),
+    listings=listings,
+    graphs=graphs,
+    short=Q.group("SHORT"),
 )

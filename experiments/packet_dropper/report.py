@@ -17,9 +17,9 @@ from analysis.reporting.answers import (
 )
 from analysis.reporting.effects import SweptCell, varied
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import Listing, published_rows, quantity
+from analysis.reporting.tables import Listing, published_rows
 from experiments.packet_dropper import ON_THE_LINK
-from experiments.study.reports import answers_from
+from experiments.study.reports import Quantities, answers_from
 
 REPETITIONS = 10
 """Columns of elapsed times: as many as were published."""
@@ -108,19 +108,13 @@ def _settings(sweep: SweepRecord, cell: SweptCell) -> dict[str, str]:
     }
 
 
-ELAPSED = quantity("metric.client_seconds", "Elapsed time")
-DROPPED = quantity("path.share", "Share of packets that the router dropped")
-AGAIN = quantity("nstat.TcpRetransSegs", "Retransmitted segments")
-FAST = quantity("nstat.TcpExtTCPFastRetrans", "Segments retransmitted in fast recovery")
-TIMEOUTS = quantity("nstat.TcpExtTCPTimeouts", "Retransmission time-outs")
-PROBES = quantity("nstat.TcpExtTCPLossProbes", "Tail loss probes")
-SHORT = (ELAPSED, DROPPED, AGAIN, TIMEOUTS)
+Q = Quantities(__file__)
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
     requests = _requests(results)
     ours = [
-        (called(results, condition), *cells(ELAPSED.of(results, condition), requests))
+        (called(results, condition), *cells(Q["ELAPSED"].of(results, condition), requests))
         for condition in results.run.conditions
     ]
     times = _published(results)
@@ -147,7 +141,7 @@ def _requests(results: RunResults) -> float:
 def graphs(results: RunResults) -> list[GraphGroup]:
     published = _published(results)
     ours = [
-        (called(results, condition), ELAPSED.of(results, condition))
+        (called(results, condition), Q["ELAPSED"].of(results, condition))
         for condition in results.run.conditions
     ]
     groups = [*([("published", published)] if published else []), *ours]
@@ -184,7 +178,7 @@ def against_the_link(results: RunResults) -> list[str]:
         return []
     least = 8 * ON_THE_LINK * requests / (link * 1000)
     times = [
-        (called(results, condition), middle(results, ELAPSED, condition))
+        (called(results, condition), middle(results, Q["ELAPSED"], condition))
         for condition in results.run.conditions
     ]
     multiples = " and ".join(
@@ -198,9 +192,9 @@ def against_the_link(results: RunResults) -> list[str]:
 
 
 REPORT = StudyReport(
-    answers=answers_from(__file__, vars()),
+    answers=answers_from(__file__, vars() | Q),
     listings=listings,
     graphs=graphs,
-    short=SHORT,
+    short=Q.group("SHORT"),
     sweep_listings=by_share,
 )

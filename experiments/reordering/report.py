@@ -2,92 +2,32 @@
 
 import numpy as np
 
-from analysis.fmt import spread
 from analysis.graphs.layers import GREY, Axis, Graph, GraphGroup, Layer, SeriesLook
 from analysis.measures.captures import DUPLICATES
 from analysis.measures.metrics import metric
 from analysis.measures.results import Measured, RunResults
-from analysis.reporting.answers import (
-    called,
-    parameter,
-)
+from analysis.reporting.answers import parameter
 from analysis.reporting.run_graphs import all_graphs as usual
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import Listing, ReportQuantity, quantity
-from experiments.study.reports import answers_from
+from analysis.reporting.tables import Listing
+from experiments.study.reports import Quantities, answers_from, by_condition
 
-RATE = quantity("flows.sent", "Rate at the sender", "Mbit/s", 1e-3)
-SHARE = quantity("order.share", "Share of packets that were reordered")
-EXTENT = quantity("order.extent_median")
-EXTENT_MOST = quantity("order.extent_most")
-TIME = quantity("order.time_median")
-TIME_MOST = quantity("order.time_most")
-_PATH = (
-    quantity("order.arrived", unit=""),
-    MISSING := quantity("order.lost", unit=""),
-    quantity("order.late", unit=""),
-    SHARE,
-    SHARE_3 := quantity("order.share_3", f"Share that was {DUPLICATES}-reordered"),
-    EXTENT,
-    quantity("order.extent_p95"),
-    EXTENT_MOST,
-    TIME,
-    quantity("order.time_p95"),
-    TIME_MOST,
-    quantity("order.delay_least"),
-    quantity("order.delay_most"),
+Q = Quantities(__file__)
+_NOTES = (
+    "Every packet that was sent counts, also a retransmission; the order is that of sending"
+    " (RFC 4737). Extent: by how many places a packet came too late. Late time: how long"
+    " after the first packet that overtook it.",
+    f"{DUPLICATES}-reordered: the {DUPLICATES} packets before it were all sent after it, so"
+    f" that there were {DUPLICATES} duplicate ACKs.",
 )
-_KERNEL = (
-    AGAIN := quantity("nstat.TcpRetransSegs", "Retransmitted segments"),
-    DSACKS := quantity(
-        "nstat.TcpExtTCPDSACKRecv", "Retransmitted segments that had arrived (DSACK)"
-    ),
-    BY_SACK := quantity("nstat.TcpExtTCPSACKReorder", "Reordering seen by SACK"),
-    BY_RENO := quantity("nstat.TcpExtTCPRenoReorder", "Reordering seen by duplicate ACKs"),
-    BY_TIME := quantity("nstat.TcpExtTCPTSReorder", "Reordering seen by timestamps"),
-    RECOVERIES := quantity("nstat.TcpExtTCPSackRecovery", "Fast recoveries by SACK"),
-    UNDONE := quantity("nstat.TcpExtTCPDSACKUndo", "Window cuts taken back after DSACKs"),
-    quantity("nstat.TcpExtTCPTimeouts", "Retransmission time-outs"),
-    THRESHOLD := quantity("socket.reordering", "Highest threshold of the connection", "packets"),
-    LEAST_RTT := quantity("socket.least_rtt"),
-    SMOOTHED := quantity("metric.rtt_median_ms", "Median smoothed round trip"),
-)
-SHORT = (RATE, SHARE, EXTENT, EXTENT_MOST, TIME, TIME_MOST, AGAIN, DSACKS, THRESHOLD)
 WAIT = 4
 """RACK first waits for a late packet a quarter of the least round trip (RFC 8985, section 6.2)."""
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    path = (
-        (
-            "Every packet that was sent counts, also a retransmission; the order is that of sending"
-            " (RFC 4737). Extent: by how many places a packet came too late. Late time: how long"
-            " after the first packet that overtook it."
-        ),
-        (
-            f"{DUPLICATES}-reordered: the {DUPLICATES} packets before it were all sent after it, so"
-            f" that there were {DUPLICATES} duplicate ACKs."
-        ),
-    )
-    return (
-        _listing(results, "What the path did", _PATH, path),
-        _listing(results, "What TCP made of it", _KERNEL, ()),
-    )
-
-
-def _listing(
-    results: RunResults, title: str, quantities: tuple[ReportQuantity, ...], notes: tuple[str, ...]
-) -> Listing:
-    conditions = results.run.conditions
-    head = ("", *(called(results, condition) for condition in conditions))
-    rows = tuple(
-        (
-            quantity.scoped(results.run).title,
-            *(spread(quantity.of(results, condition)) for condition in conditions),
-        )
-        for quantity in quantities
-    )
-    return Listing(title, head, rows, notes)
+    """Return the path's effect on the order of packets, and TCP's reaction."""
+    path = by_condition(results, "What the path did", Q.group("PATH"), *_NOTES)
+    return path, by_condition(results, "What TCP made of it", Q.group("KERNEL"))
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
@@ -148,5 +88,8 @@ _LINEAR = 300
 
 
 REPORT = StudyReport(
-    answers=answers_from(__file__, vars()), listings=listings, graphs=graphs, short=SHORT
+    answers=answers_from(__file__, vars() | Q),
+    listings=listings,
+    graphs=graphs,
+    short=Q.group("SHORT"),
 )

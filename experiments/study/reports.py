@@ -7,14 +7,14 @@ of analysis.reporting.answers without their argument `results`.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from analysis.fmt import listed, written
+from analysis.fmt import listed, spread, written
 from analysis.measures.results import RunResults
 from analysis.records.spec_file import RunCondition
 from analysis.reporting import answers
@@ -28,8 +28,9 @@ from analysis.reporting.laws import (
     path_of,
     payload_rate,
 )
-from analysis.reporting.tables import ReportQuantity
+from analysis.reporting.tables import Listing, ReportQuantity, quantity
 from experiments.study.published import law_file
+from topologies.notation import toml_file
 
 _OF_A_RUN = ("called", "causes", "each", "middle", "more_repetitions", "parameter", "ratios")
 _TABLE = re.compile(r"\0(\d+)")
@@ -94,6 +95,31 @@ def law(file: str) -> Law:
     """Read the law in law.toml next to a module's `file`, which a report compares with runs."""
     content = law_file(Path(file).with_name("law.toml"))
     return Law(**{name: part for name, part in content.items() if not isinstance(part, dict)})
+
+
+class Quantities(dict[str, ReportQuantity]):
+    """The quantities of a report, and groups of them, from quantities.toml next to a `file`."""
+
+    def __init__(self, file: str) -> None:
+        content = toml_file(Path(file).with_name("quantities.toml"))
+        self._groups = content.pop("group")
+        super().__init__({name: quantity(**row) for name, row in content.items()})
+
+    def group(self, name: str) -> tuple[ReportQuantity, ...]:
+        return tuple(self[each] for each in self._groups[name])
+
+
+def by_condition(
+    results: RunResults, title: str, shown: Iterable[ReportQuantity], *notes: str
+) -> Listing:
+    """Return a listing with a row for each quantity, and a column for each condition."""
+    conditions = results.run.conditions
+    head = ("", *(answers.called(results, condition) for condition in conditions))
+    rows = tuple(
+        (each.scoped(results.run).title, *(spread(each.of(results, one)) for one in conditions))
+        for each in shown
+    )
+    return Listing(title, head, rows, notes)
 
 
 def law_texts(file: str, **values: object) -> tuple[str, tuple[str, ...]]:

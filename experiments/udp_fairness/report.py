@@ -28,8 +28,8 @@ from analysis.reporting.answers import (
 from analysis.reporting.effects import Row, SweepEffect, SweptCell, flow_value, over_runs, varied
 from analysis.reporting.flows import rates_of_flows, sharing
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import Listing, quantity
-from experiments.study.reports import answers_from
+from analysis.reporting.tables import Listing
+from experiments.study.reports import Quantities, answers_from
 
 _NOTE = (
     "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its jitter"
@@ -108,20 +108,7 @@ def _rates_by_queue(sweep: SweepRecord, rates: Sequence[tuple[str, float, float]
     return alone(Graph("udp_and_tcp", title, caption, across, axis, tuple(layers)))
 
 
-SENT = quantity("udp.sent", "UDP, sent", "Mbit/s", 1e-3)
-RECEIVED = quantity("udp.rate", "UDP, received", "Mbit/s", 1e-3)
-LOST_SHARE = quantity("udp.share", "UDP datagrams lost")
-LOST = quantity("udp.lost", unit="")
-DATAGRAMS = quantity("udp.datagrams", unit="")
-JITTER = quantity("udp.jitter")
-TCP = quantity("flows.total", "TCP flows together", unit="Mbit/s", scale=1e-3)
-JAIN = quantity("flows.jain", "Jain's index of the TCP flows")
-SLOWEST = quantity("flows.least", "Slowest TCP flow", unit="Mbit/s", scale=1e-3)
-FASTEST = quantity("flows.most", "Fastest TCP flow", unit="Mbit/s", scale=1e-3)
-TIMEOUTS = quantity("metric.timeouts", "Retransmission time-outs of TCP", "")
-RESENT = quantity("metric.resent_percent", "TCP segments retransmitted")
-DROPS = quantity("metric.queue_drops", "Packets dropped by the queue", "")
-SHORT = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, JAIN, SLOWEST, FASTEST, RESENT, TIMEOUTS)
+Q = Quantities(__file__)
 
 EVEN = 1.1
 """Times its even share from which UDP counts as favoured; headers differ by a few percent."""
@@ -133,7 +120,7 @@ def listings(results: RunResults) -> tuple[Listing, ...]:
 
 
 def _both(results: RunResults) -> Listing:
-    columns = (SENT, RECEIVED, LOST, DATAGRAMS, LOST_SHARE, JITTER, TCP, JAIN)
+    columns = Q.group("BOTH")
     queue = parameter(results, "queueing")
     rows = tuple(
         (
@@ -153,7 +140,7 @@ def effect(results: RunResults) -> str:
     if not results.run.conditions:
         return ""
     condition = results.run.conditions[0]
-    received, sent, tcp = (middle(results, each, condition) for each in (RECEIVED, SENT, TCP))
+    received, sent, tcp = (middle(results, each, condition) for each in Q.group("RATES"))
     if received is None or sent is None or tcp is None:
         return ""
     flows = len(results.run.flows) - 1
@@ -168,10 +155,10 @@ def graphs(results: RunResults) -> list[GraphGroup]:
 
 
 REPORT = StudyReport(
-    answers=answers_from(__file__, vars()),
+    answers=answers_from(__file__, vars() | Q),
     listings=listings,
     graphs=graphs,
-    short=SHORT,
+    short=Q.group("SHORT"),
     effect=effect,
     sweep_listings=by_queue,
     sweep_effect=effect_by_queue,
