@@ -1,6 +1,5 @@
 """SACK off against SACK on, next to the figures published in 2014."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
@@ -12,7 +11,7 @@ from analysis.reporting import tables as q
 from analysis.reporting.answers import Answer
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import ReportQuantity, ReportTable, build_row, read_published
-from experiments.study.reports import answers_from
+from experiments.study.reports import answers_from, notes_from
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity, Rate, Share, Size
 
@@ -28,6 +27,7 @@ PUBLISHED_PATH: dict[str, Quantity] = {
 }
 """Parameters of the published experiment."""
 _PUBLISHED = Path(__file__).with_name("published.csv")
+published_rates = read_published(_PUBLISHED)["iperf client"].values
 PUBLISHED_SECONDS = 10
 """Duration of the published experiment, iperf's default."""
 
@@ -104,51 +104,13 @@ def table(results: RunResults) -> ReportTable:
             f" {', '.join(unlike)}."
         )
         return ReportTable("What was measured", labels, rows, (note,))
-    return ReportTable("Published in 2014, and measured here", labels, rows, tuple(_notes(results)))
+    return ReportTable("Published in 2014, and measured here", labels, rows, _NOTES(results))
 
 
-def _notes(results: RunResults) -> Iterator[str]:
-    duration = results.run.parameters.get("duration", "unknown")
-    yield (
-        f"Here iperf sent for {duration}, in the original for {PUBLISHED_SECONDS} s: compare"
-        " the rates. † marks totals, which grow with that time."
-    )
-    yield "A difference is our median against the published figure, which is a single run."
-    yield (
-        "'rexmt data' at the receiver is what arrived there twice, not what the sender sent again."
-    )
-    yield (
-        "The capture that was published for SACK on has no SACK in it: its figures are left out"
-        " here. ./tcplab reproduce --only sack has them, next to our runs without SACK."
-    )
-    rates = read_published(_PUBLISHED)["iperf client"].values
-    measured = results.pairs(metric("client.rate"), results.run.conditions)
-    if factors := [row[1] / row[0] for row in measured if row[0] > 0]:
-        yield (
-            f"By iperf's client line SACK on had {rates['sack_on'] / rates['sack_off']:.2f} times"
-            f" the throughput of SACK off in the original; here {spread(factors)} times."
-        )
-    if window := _median(results, "receiver.back.max_win_adv"):
-        yield f"The largest window that our receiver advertised is {written(window)} bytes."
-    smallest = _median(results, "receiver.min_segm_size")
-    initial = _median(results, "receiver.initial_window_bytes")
-    if smallest is not None and initial is not None and initial <= 10 * smallest:
-        sent = _median(results, "sender.initial_window_bytes")
-        sender = f"; in the sender's capture it is {written(sent)} bytes" if sent else ""
-        yield (
-            f"Our iperf first sends a segment of {written(smallest)} bytes, which tcptrace at the"
-            f" receiver takes for the whole initial window{sender}."
-        )
-    shares = {
-        condition.label: spread(results.values(metric("path.share"), condition))
-        for condition in results.run.conditions
-    }
-    if NOTHING not in shares.values():
-        listed = ", ".join(f"{share} % ({label})" for label, share in shares.items())
-        yield (
-            f"The loss that was drawn towards the receiver: {listed}. The original's is not"
-            " published."
-        )
+def factors(results: RunResults) -> list[float]:
+    """Return how many times the throughput without SACK each seed has with it."""
+    rates = results.pairs(metric("client.rate"), results.run.conditions)
+    return [row[1] / row[0] for row in rates if row[0] > 0]
 
 
 def _median(results: RunResults, key: str) -> float | None:
@@ -157,6 +119,18 @@ def _median(results: RunResults, key: str) -> float | None:
     return median(values) if values else None
 
 
+def drawn_losses(results: RunResults) -> str:
+    """Return the share of packets lost towards the receiver by condition; empty if unknown."""
+    shares = {
+        condition.label: spread(results.values(metric("path.share"), condition))
+        for condition in results.run.conditions
+    }
+    if NOTHING in shares.values():
+        return ""
+    return ", ".join(f"{share} % ({label})" for label, share in shares.items())
+
+
+_NOTES = notes_from(__file__, {**vars(), "median_of": _median})
 _ANSWERS = answers_from(__file__, {**vars(), "pause": PAUSE})
 
 

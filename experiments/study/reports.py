@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 from analysis.fmt import listed, spread, written
 from analysis.measures.results import RunResults
@@ -40,7 +40,7 @@ _UNREAD = "The files that show this could not be read."
 
 def answers_from(file: str, names: Mapping[str, Any]) -> Callable[[RunResults], tuple[Answer, ...]]:
     """Return the answers of a report, by answers.j2 next to its `file` and the module's names."""
-    template = _environment().from_string(Path(file).with_name("answers.j2").read_text("utf-8"))
+    template = _template(file, "answers.j2")
 
     def made(results: RunResults) -> tuple[Answer, ...]:
         tables: list[tuple[ReportQuantity, ...]] = []
@@ -52,25 +52,39 @@ def answers_from(file: str, names: Mapping[str, Any]) -> Callable[[RunResults], 
         def middles(condition: RunCondition, *quantities: ReportQuantity) -> list[float | None]:
             return [answers.middle(results, quantity, condition) for quantity in quantities]
 
-        bound = {name: partial(getattr(answers, name), results) for name in _OF_A_RUN}
-        own = {"results": results, "conditions": results.run.conditions, "facts": facts}
-        common = {
-            "figure": answers.figure,
-            "listed": listed,
-            "written": written,
-            "middles": middles,
-        }
-        text = template.render({**names, **bound, **own, **common})
+        own = {"facts": facts, "middles": middles}
+        text = template.render({**names, **_common(results), **own})
         return tuple(_answer(results, part, tables) for part in text.split("\n## ")[1:])
 
     return made
 
 
+def notes_from(file: str, names: Mapping[str, Any]) -> Callable[[RunResults], tuple[str, ...]]:
+    """Return the notes of a report's table, by notes.j2 next to its `file`, a paragraph each."""
+    template = _template(file, "notes.j2")
+    return lambda results: _paragraphs(template.render({**names, **_common(results)}))
+
+
+def _template(file: str, name: str) -> Template:
+    return _environment().from_string(Path(file).with_name(name).read_text("utf-8"))
+
+
+def _common(results: RunResults) -> dict[str, Any]:
+    bound = {name: partial(getattr(answers, name), results) for name in _OF_A_RUN}
+    facts = {"results": results, "conditions": results.run.conditions, "figure": answers.figure}
+    return {**bound, **facts, "listed": listed, "written": written, "spread": spread}
+
+
+def _paragraphs(text: str) -> tuple[str, ...]:
+    parts = (part.strip().replace("\n", " ") for part in re.split(r"\n{2,}", text))
+    return tuple(filter(None, parts))
+
+
 def _answer(results: RunResults, text: str, tables: list[tuple[ReportQuantity, ...]]) -> Answer:
     question, _, rest = text.partition("\n")
-    parts = [part.strip().replace("\n", " ") for part in re.split(r"\n{2,}", rest)]
+    parts = _paragraphs(rest)
     named = [tables[int(match[1])] for part in parts if (match := _TABLE.fullmatch(part))]
-    paragraphs = tuple(part for part in parts if part and not _TABLE.fullmatch(part))
+    paragraphs = tuple(part for part in parts if not _TABLE.fullmatch(part))
     facts = answers.facts(results, *named[0]) if named else ()
     return Answer(question, paragraphs or (_UNREAD,), facts)
 
