@@ -1,10 +1,9 @@
 """Files in a stranger's zip or folder, and a whole download, read within limits.
 
-A zip lists its files in its directory, and each extracted file is checked against it.
-
-A download with the hand-ins of a class is a folder or an archive. An archive is opened in a limited
-process (labs.measuring.contained), as each hand-in is. A file in it that cannot be extracted is
-refused alone; only a download that cannot be read on is refused as a whole.
+A zip lists its files in its directory, and each extracted file is checked against it. A download
+with the hand-ins of a class is a folder or an archive. An archive is opened in a limited process
+(labs.measuring.contained), as each hand-in is. A file in it that cannot be extracted is refused
+alone; only a download that cannot be read on is refused as a whole.
 """
 
 import errno
@@ -16,9 +15,9 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -33,8 +32,12 @@ _LARGEST_RATIO = 200  # text that repeats itself, such as samples of sockets, is
 _RATIO_FROM = 4 << 20  # bytes from which the ratio counts
 _LONGEST_NAME = 500  # characters
 _DEEPEST = 12  # folders
+LARGEST_ARCHIVE = 256 << 20  # bytes
 PACK = "Hand in what ./tcplab lab pack makes."
 AGAIN = "Pack and hand it in again."
+_BY_MACHINE = re.compile(
+    r"(^|/)(__MACOSX|\.git)/|(^|/)(\.[^/]*|Thumbs\.db|desktop\.ini)$", re.IGNORECASE
+)
 
 
 class Refusal(TcplabError):
@@ -42,28 +45,26 @@ class Refusal(TcplabError):
 
 
 @dataclass(frozen=True)
-class ArchiveLimits:
-    """Limits of an archive: files, and bytes of one file."""
-
-    files: int
-    file: int
-
-
-@dataclass(frozen=True)
-class ArchiveMember:
-    """A file in an archive or a folder: its name with slashes, and its size as claimed.
+class DownloadFile:
+    """A file in an archive or a folder: its path with slashes, and its size as claimed.
 
     `time` is when it was last changed, in seconds; it tells only which of two in one archive is
-    newer. `problem` is why the file is not to be read.
+    newer. `problem` is why the file is not to be read; `hostile`: for its name.
     """
 
-    name: str
-    size: int
+    path: str
+    size: int = 0
     time: float = 0.0
-    problem: Refusal | None = None
+    problem: str = ""
+    hostile: bool = False
 
 
 Opener = Callable[[], IO[bytes]]
+
+
+def by_machine(name: str) -> bool:
+    """Return whether macOS, Windows or git left that file."""
+    return bool(_BY_MACHINE.search(name))
 
 
 def open_strangers_file(file: Path) -> IO[bytes]:
@@ -77,21 +78,24 @@ def open_strangers_file(file: Path) -> IO[bytes]:
         raise link_problem(file.name) from None
 
 
-def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[ArchiveMember, Opener]]:
-    """Yield each file of a zip in its order, and how to read it. Raises Refusal."""
+def members(stream: IO[bytes], most: int, largest: int) -> Iterator[tuple[DownloadFile, Opener]]:
+    """Yield each file of a zip in its order, and how to read it. Raises Refusal.
+
+    `most` is the number of files, `largest` the bytes of one.
+    """
     with damage_refused(), zipfile.ZipFile(stream) as archive:
         entries = archive.infolist()
-        if len(entries) > allowance.files:
-            raise Refusal(f"It holds more than {allowance.files} files.", PACK)
+        if len(entries) > most:
+            raise Refusal(f"It holds more than {most} files.", PACK)
         for entry in entries:
             name = _slashed(entry.filename)
             if not name.endswith("/"):
-                problem = _problem(entry, name, allowance)
-                member = ArchiveMember(name, entry.file_size, _time(entry), problem)
+                problem = str(_problem(entry, name, largest) or "")
+                member = DownloadFile(name, entry.file_size, _time(entry), problem)
                 yield member, partial(archive.open, entry)
 
 
-def folder_members(root: Path, most: int) -> Iterator[tuple[ArchiveMember, Opener]]:
+def folder_members(root: Path, most: int) -> Iterator[tuple[DownloadFile, Opener]]:
     """Yield the files and links of a folder in their order, without following a link.
 
     Raises Refusal if there are more than `most`, folders included.
@@ -99,30 +103,24 @@ def folder_members(root: Path, most: int) -> Iterator[tuple[ArchiveMember, Opene
     count = 0
     for place, folders, files in os.walk(root, followlinks=False):
         folders.sort()
-        for name in (*sorted(files), *folders):
+        for file in (Path(place, name) for name in (*sorted(files), *folders)):
             count += 1
             if count > most:
                 raise Refusal(f"It holds more than {most} files.", PACK)
-            file = Path(place, name)
             status, inside = file.lstat(), file.relative_to(root).as_posix()
             if not stat.S_ISDIR(status.st_mode):
-                problem = None if stat.S_ISREG(status.st_mode) else link_problem(inside)
-                member = ArchiveMember(inside, status.st_size, status.st_mtime, problem)
+                problem = "" if stat.S_ISREG(status.st_mode) else str(link_problem(inside))
+                member = DownloadFile(inside, status.st_size, status.st_mtime, problem)
                 yield member, partial(open_strangers_file, file)
 
 
 @contextmanager
 def damage_refused() -> Iterator[None]:
     """Turn the errors of libraries at a damaged archive into Refusal, but not a full disk."""
+    errors = zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, ValueError
     try:
         yield
-    except (
-        zipfile.BadZipFile,
-        zipfile.LargeZipFile,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-    ) as error:
+    except errors as error:
         raise Refusal(f"It is no whole zip file ({str(error)[:120]}).", PACK) from None
     except (zlib.error, lzma.LZMAError, struct.error, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
@@ -169,14 +167,13 @@ def _slashed(name: str) -> str:
 
 
 def _time(entry: zipfile.ZipInfo) -> float:
-    """Return the time of a file's last change; some programs write zeros, which are no date."""
     try:
         return datetime(*entry.date_time, tzinfo=UTC).timestamp()
-    except ValueError:
+    except ValueError:  # some programs write zeros
         return 0.0
 
 
-def _problem(entry: zipfile.ZipInfo, name: str, allowance: ArchiveLimits) -> Refusal | None:
+def _problem(entry: zipfile.ZipInfo, name: str, largest: int) -> Refusal | None:
     """Return why a file is not to be read, by what the zip's directory says of it."""
     if problem := name_problem(name):
         return problem
@@ -184,45 +181,20 @@ def _problem(entry: zipfile.ZipInfo, name: str, allowance: ArchiveLimits) -> Ref
         return link_problem(name)
     if entry.flag_bits & 1:
         return Refusal("It is encrypted.", "Hand it in without a password.")
-    size, most = entry.file_size, _LARGEST_RATIO * max(1, entry.compress_size)
-    if size > allowance.file:
-        return Refusal(f"It is larger than {allowance.file >> 20} MiB.", PACK)
-    if size > max(_RATIO_FROM, most):
+    if entry.file_size > largest:
+        return Refusal(f"It is larger than {largest >> 20} MiB.", PACK)
+    if entry.file_size > max(_RATIO_FROM, _LARGEST_RATIO * max(1, entry.compress_size)):
         return Refusal("It would unpack to very much more than it is.", PACK)
     return None
 
 
-LARGEST_ARCHIVE = 256 << 20  # bytes
-_BY_MACHINE = re.compile(
-    r"(^|/)(__MACOSX|\.git)/|(^|/)(\.[^/]*|Thumbs\.db|desktop\.ini)$", re.IGNORECASE
-)
-
-
-def by_machine(name: str) -> bool:
-    """Return whether macOS, Windows or git left that file."""
-    return bool(_BY_MACHINE.search(name))
-
-
-_DOWNLOADS_MOST_FILES = 50_000  # in an archive
+_LIMITS = 50_000, LARGEST_ARCHIVE  # files of a download's archive, and bytes of one
 _MOST_IN_FOLDER = 500_000
 _LARGEST = 20 << 30  # bytes of a whole class
-_LIMITS = ArchiveLimits(_DOWNLOADS_MOST_FILES, LARGEST_ARCHIVE)
 _LONGEST_LIST = 12 << 20  # characters of JSON, which labs.measuring.contained limits
 _ALLOWANCE = Allowance(seconds=1800.0)
 _OF_NAMES = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG}
 """Errors that only the names of a hand-in cause, such as a file that is also a folder."""
-_REMEDY = "Download it again, or unpack it yourself and name the folder."
-
-
-@dataclass(frozen=True)
-class DownloadFile:
-    """A file as it lies in a download. `problem` is why it is not opened; `hostile`: its name."""
-
-    path: str
-    size: int = 0
-    time: float = 0.0
-    problem: str = ""
-    hostile: bool = False
 
 
 def files_in(submissions: Path) -> list[DownloadFile]:
@@ -232,38 +204,34 @@ def files_in(submissions: Path) -> list[DownloadFile]:
         raise UsageError(f"There is no '{submissions}'.", remedy)
     try:
         if submissions.is_dir():
-            return [_listed(member) for member, _ in folder_members(submissions, _MOST_IN_FOLDER)]
+            return [_named(file) for file, _ in folder_members(submissions, _MOST_IN_FOLDER)]
         place = str(submissions.resolve())
         return contained_as(list[DownloadFile], list_archive, place, allowance=_ALLOWANCE)
     except TcplabError as error:
-        raise UsageError(f"{submissions} cannot be opened. {error.problem}", _REMEDY) from None
+        remedy = "Download it again, or unpack it yourself and name the folder."
+        raise UsageError(f"{submissions} cannot be opened. {error.problem}", remedy) from None
 
 
-def _listed(member: ArchiveMember) -> DownloadFile:
-    hostile = name_problem(member.name)
-    problem = str(hostile or member.problem or "")
-    return DownloadFile(member.name, member.size, member.time, problem, hostile is not None)
+def _named(file: DownloadFile) -> DownloadFile:
+    hostile = name_problem(file.path)
+    return replace(file, problem=str(hostile or file.problem), hostile=hostile is not None)
 
 
-def list_archive(file: str) -> list[DownloadFile]:
+def list_archive(place: str) -> list[DownloadFile]:
     """Return the files of an archive, in a process of its own. Raises Refusal."""
+    files, length = [], 0
     try:
-        with open_strangers_file(Path(file)) as stream:
-            files = list(_short_list(_listed(member) for member, _ in members(stream, _LIMITS)))
+        with open_strangers_file(Path(place)) as stream:
+            for file in (_named(member) for member, _ in members(stream, *_LIMITS)):
+                length += len(json.dumps(astuple(file)))
+                if length > _LONGEST_LIST:
+                    raise Refusal("The names in it are too many or too long.")
+                files.append(file)
     except OSError as error:
         raise Refusal(f"It cannot be read ({error.strerror}).") from None
     if sum(file.size for file in files) > _LARGEST:
         raise Refusal(f"Unpacked it would be larger than {_LARGEST >> 30} GiB.")
     return files
-
-
-def _short_list(files: Iterable[DownloadFile]) -> Iterator[DownloadFile]:
-    length = 0
-    for file in files:
-        length += len(json.dumps(astuple(file)))
-        if length > _LONGEST_LIST:
-            raise Refusal("The names in it are too many or too long.")
-        yield file
 
 
 def extract(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
@@ -280,21 +248,18 @@ def extract_inside(archive: str, targets: dict[str, str]) -> dict[str, str]:
     problems = {}
     try:
         with open_strangers_file(Path(archive)) as stream:
-            for index, (member, opened) in enumerate(members(stream, _LIMITS)):
+            for index, (member, opened) in enumerate(members(stream, *_LIMITS)):
                 if target := targets.get(str(index)):
-                    problems[str(index)] = _downloads_problem(opened, Path(target), member.size)
+                    problems[str(index)] = _extraction_problem(opened, Path(target), member.size)
     except OSError as error:
+        by_permission = "Check that you may read it, and write to TMPDIR."
+        remedy = "Free space, or set TMPDIR." if is_disk_full(error) else by_permission
         problem = f"The download cannot be unpacked: {error.strerror}."
-        remedy = (
-            "Free space, or set TMPDIR."
-            if is_disk_full(error)
-            else "Check that you may read it, and write to TMPDIR."
-        )
         raise TcplabError(problem, remedy) from None
     return {index: problem for index, problem in problems.items() if problem}
 
 
-def _downloads_problem(opened: Opener, target: Path, size: int) -> str:
+def _extraction_problem(opened: Opener, target: Path, size: int) -> str:
     """Take out one file; why it could not be."""
     try:
         with damage_refused(), opened() as content:

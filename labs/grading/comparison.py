@@ -35,19 +35,12 @@ from topologies import untrusted
 from topologies.errors import TcplabError
 
 _FEW = 5.0  # bytes or packets by which counts may differ in any case
+_BOTH = "both.total_packets"
 _WITNESSES = (
     ("bytes that its socket counted", "ss.bytes_sent", "sender.actual_data_bytes", 0.02),
-    (
-        "packets that tcpdump counted at the sender",
-        "tcpdump.sender",
-        "sender.both.total_packets",
-        0.01,
-    ),
-    (
-        "packets that tcpdump counted at the receiver",
-        "tcpdump.receiver",
-        "receiver.both.total_packets",
-        0.01,
+    *(
+        (f"packets that tcpdump counted at the {role}", f"tcpdump.{role}", f"{role}.{_BOTH}", 0.01)
+        for role in ("sender", "receiver")
     ),
     (
         "retransmissions by the kernel's counter",

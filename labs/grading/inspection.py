@@ -37,8 +37,7 @@ from labs.grading.archives import (
     AGAIN,
     LARGEST_ARCHIVE,
     PACK,
-    ArchiveLimits,
-    ArchiveMember,
+    DownloadFile,
     Opener,
     Refusal,
     by_machine,
@@ -65,7 +64,7 @@ def fingerprint(source: str) -> str:
     if place.is_dir():
         found = folder_members(place, _MOST_FINGERPRINTED)
         files = sorted(
-            ((file.name, opened) for file, opened in found if not file.problem), key=itemgetter(0)
+            ((file.path, opened) for file, opened in found if not file.problem), key=itemgetter(0)
         )
     whole = hashlib.sha256()
     for name, opened in files:
@@ -254,23 +253,10 @@ def _pictures(folder: Path, lab: LabSpec, answers: Answers) -> dict[str, str]:
 
 
 _MOST_FILES = 5000
-
-
-_LARGEST_FILE = 256 << 20
-
-
-_LARGEST_WHOLE = 512 << 20
-
-
+_LARGEST_FILE, _LARGEST_WHOLE = 256 << 20, 512 << 20  # bytes
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}"
-
-
 _RAW = rf"raw/seed-[0-9]{{1,19}}/(?:{_NAME}/)?{_NAME}"
-
-
 _RUN = re.compile(rf"{FOLDER}/{_NAME}(?:/{_NAME}/{_NAME})?/(?:manifest\.json|spec\.json|{_RAW})")
-
-
 _BESIDE = re.compile(rf"{_NAME}\.(?:png|jpg|jpeg|c|pkt|py)", re.IGNORECASE)
 
 
@@ -278,6 +264,12 @@ def wanted(name: str) -> bool:
     """Return whether a hand-in has a file of that name."""
     own = name in (FILE, ANSWERS, PREDICTIONS, TYPED)
     return own or bool(_RUN.fullmatch(name)) or bool(_BESIDE.fullmatch(name))
+
+
+def wanted_or_above(name: str) -> bool:
+    """Return whether a link of that name would replace a wanted file; a lab's `latest` does not."""
+    in_runs = name.startswith(f"{FOLDER}/") and not name.endswith("/latest")
+    return wanted(name) or in_runs or name == FOLDER
 
 
 def unpack(source: Path, target: Path) -> list[str]:
@@ -293,45 +285,39 @@ def unpack(source: Path, target: Path) -> list[str]:
 def _unpacked(source: Path, target: Path) -> list[str]:
     """Check all members before the first is copied, so that a refusal leaves no files."""
     offered = [member for member, _ in _offered(source)]
-    root = _root([member.name for member in offered if not by_machine(member.name)])
-    _check(offered, root, strict=not source.is_dir())
+    own = [member.path for member in offered if not by_machine(member.path)]
+    root = _root(own)
+    for member in offered:  # of a folder, only links that stand for something wanted are refused
+        if member.problem and (source.is_file() or wanted_or_above(_inside(member.path, root))):
+            raise Refusal(member.problem)
+    if len(set(own)) < len(own):
+        raise Refusal("It holds a file twice.", PACK)
+    if sum(member.size for member in offered) > _LARGEST_WHOLE and source.is_file():
+        problem = f"Unpacked it would be larger than {_LARGEST_WHOLE >> 20} MiB."
+        raise Refusal(problem, "Hand in shorter captures.")
     names, left = [], _LARGEST_WHOLE
     for member, opened in _offered(source):
-        inside = _inside(member.name, root)
-        if wanted(inside) and not by_machine(member.name):
+        inside = _inside(member.path, root)
+        if wanted(inside) and not by_machine(member.path):
+            limit = LARGEST_PICTURE if _BESIDE.fullmatch(inside) else _LARGEST_FILE
             with damage_refused(), opened() as stream:
-                left -= copy_limited(stream, target / inside, min(left, _limit(inside)))
+                left -= copy_limited(stream, target / inside, min(left, limit))
             names.append(inside)
     return names
 
 
-def _offered(source: Path) -> Iterator[tuple[ArchiveMember, Opener]]:
+def _offered(source: Path) -> Iterator[tuple[DownloadFile, Opener]]:
     if source.is_dir():
         yield from folder_members(source, _MOST_FILES)
         return
     with open_strangers_file(source) as stream:
         if os.fstat(stream.fileno()).st_size > LARGEST_ARCHIVE:
             raise Refusal(f"It is larger than {LARGEST_ARCHIVE >> 20} MiB.", PACK)
-        yield from members(stream, ArchiveLimits(_MOST_FILES, _LARGEST_FILE))
-
-
-def _check(offered: list[ArchiveMember], root: str, strict: bool) -> None:
-    """Raises Refusal. Of a folder, only links that stand for something wanted are refused."""
-    for member in offered:
-        if member.problem and (strict or wanted_or_above(_inside(member.name, root))):
-            raise member.problem
-    names = [member.name for member in offered if not by_machine(member.name)]
-    if len(set(names)) < len(names):
-        raise Refusal("It holds a file twice.", PACK)
-    if sum(member.size for member in offered) > _LARGEST_WHOLE and strict:
-        raise Refusal(
-            f"Unpacked it would be larger than {_LARGEST_WHOLE >> 20} MiB.",
-            "Hand in shorter captures.",
-        )
+        yield from members(stream, _MOST_FILES, _LARGEST_FILE)
 
 
 def _root(names: list[str]) -> str:
-    """The one folder around everything, if the folder was packed instead of what is in it."""
+    """Return the folder around everything, if it was packed instead of what is in it."""
     if ANSWERS in names:
         return ""
     sheets = [name for name in names if name.endswith(f"/{ANSWERS}") and name.count("/") <= 2]
@@ -341,13 +327,3 @@ def _root(names: list[str]) -> str:
 def _inside(name: str, root: str) -> str:
     """Return the name below the root; empty if it lies elsewhere."""
     return name.removeprefix(root) if name.startswith(root) else ""
-
-
-def _limit(name: str) -> int:
-    return LARGEST_PICTURE if _BESIDE.fullmatch(name) else _LARGEST_FILE
-
-
-def wanted_or_above(name: str) -> bool:
-    """Return whether a link of that name would replace a wanted file; a lab's `latest` does not."""
-    in_runs = name.startswith(f"{FOLDER}/") and not name.endswith("/latest")
-    return wanted(name) or in_runs or name == FOLDER

@@ -3,7 +3,7 @@
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labs.definition.answers import displayable
@@ -87,48 +87,45 @@ def receive(submissions: Path, work: Path) -> Intake:
 def _hand_ins(
     submissions: Path, files: Sequence[DownloadFile], parcels: Sequence[Parcel], work: Path
 ) -> list[HandIn]:
-    if _is_one_hand_in(submissions, parcels):
-        return [HandIn(submissions, displayable(submissions.resolve().name))]
-    folders = (work / str(number) for number in range(len(parcels)))
-    extractions = [
-        _Extraction(parcel, next(folders), _problem(parcel, files)) for parcel in parcels
-    ]
-    take = _from_folder if submissions.is_dir() else _from_archive
-    places = take(submissions, files, extractions)
-    distinctive = _distinctive_names(parcels)
-    pairs = zip(parcels, places, strict=True)
-    return [_hand_in(parcel, files, distinctive, *place) for parcel, place in pairs]
-
-
-def _is_one_hand_in(submissions: Path, parcels: Sequence[Parcel]) -> bool:
-    """Return whether the download is itself a hand-in, and is opened as one."""
     first, *others = parcels
     whole = first.folder == "" if submissions.is_dir() else not first.packed
-    return not others and whole and first.upload is None
-
-
-def _distinctive_names(parcels: Sequence[Parcel]) -> frozenset[str]:
-    """Return names of one uploader only. Anonymous marking gives all students one name."""
+    if not others and whole and first.upload is None:  # the download is itself a hand-in
+        return [HandIn(submissions, displayable(submissions.resolve().name))]
+    extractions = [
+        _Extraction(parcel, work / str(number), _problem(parcel, files))
+        for number, parcel in enumerate(parcels)
+    ]
+    if submissions.is_dir():
+        places = [_from_folder(submissions, files, each) for each in extractions]
+    else:
+        places = _from_archive(submissions, extractions)
+    # Anonymous marking gives all students one name.
     uploads = {(parcel.upload.name, parcel.upload.key) for parcel in parcels if parcel.upload}
     count = Counter(name for name, _ in uploads)
-    return frozenset(name for name in count if count[name] == 1)
+    pairs = zip(parcels, places, strict=True)
+    return [_hand_in(parcel, files, count, *place) for parcel, place in pairs]
 
 
 def _hand_in(
     parcel: Parcel,
     files: Sequence[DownloadFile],
-    distinctive: frozenset[str],
+    count: Mapping[str, int],
     place: Path,
     problem: str,
 ) -> HandIn:
     time, upload = max(files[index].time for index in parcel.files), parcel.upload
+    hand_in = HandIn(place, displayable(parcel.label), time=time, problem=problem)
     if upload is None:
-        return HandIn(place, displayable(parcel.label), time=time, problem=problem)
-    name = displayable(upload.name) if upload.name in distinctive else ""
-    is_moodle = upload.system == "moodle"
-    moodle, canvas = (upload.number, "") if is_moodle else ("", upload.number)
-    label, key = displayable(parcel.label), upload.key
-    return HandIn(place, label, moodle, canvas, name, key, time, upload.file, problem, upload.late)
+        return hand_in
+    return replace(
+        hand_in,
+        moodle=upload.number if upload.system == "moodle" else "",
+        canvas=upload.number if upload.system == "canvas" else "",
+        uploader=displayable(upload.name) if count[upload.name] == 1 else "",
+        upload=upload.key,
+        file=upload.file,
+        late=upload.late,
+    )
 
 
 def _problem(parcel: Parcel, files: Sequence[DownloadFile]) -> str:
@@ -159,9 +156,7 @@ class _Extraction:
         return {place: self.folder / name for place, name in names if wanted(name)}
 
 
-def _from_archive(
-    archive: Path, _files: Sequence[DownloadFile], extractions: Sequence[_Extraction]
-) -> list[tuple[Path, str]]:
+def _from_archive(archive: Path, extractions: Sequence[_Extraction]) -> list[tuple[Path, str]]:
     """Return the place in which each parcel of an archive can be opened, and why it cannot be."""
     for extraction in extractions:
         extraction.folder.mkdir(parents=True)
@@ -194,30 +189,20 @@ def _extracted(archive: Path, extractions: Sequence[_Extraction]) -> dict[int, s
 
 
 def _from_folder(
-    folder: Path, files: Sequence[DownloadFile], extractions: Sequence[_Extraction]
-) -> list[tuple[Path, str]]:
-    """Return place and problem of each parcel of a folder; scattered files are gathered."""
-    places = []
-    for extraction in extractions:
-        parcel = extraction.parcel
-        place, problem = extraction.folder, extraction.problem
-        if parcel.packed:
-            place = folder / files[min(parcel.files)].path
-        elif parcel.folder is not None:
-            place = folder / parcel.folder
-        else:
-            problem = problem or _gathered(extraction, folder, files)
-        places.append((place, problem))
-    return places
-
-
-def _gathered(extraction: _Extraction, folder: Path, files: Sequence[DownloadFile]) -> str:
-    """Copy the files of a scattered parcel; why that failed."""
-    extraction.folder.mkdir(parents=True)
-    try:
-        for place, target in extraction.targets.items():
-            with open_strangers_file(folder / files[place].path) as stream:
-                copy_limited(stream, target, LARGEST_ARCHIVE)
-    except (OSError, Refusal) as error:
-        return str(error)
-    return ""
+    folder: Path, files: Sequence[DownloadFile], extraction: _Extraction
+) -> tuple[Path, str]:
+    """Return place and problem of a parcel of a folder; scattered files are copied together."""
+    parcel = extraction.parcel
+    if parcel.packed:
+        return folder / files[min(parcel.files)].path, extraction.problem
+    if parcel.folder is not None:
+        return folder / parcel.folder, extraction.problem
+    if not extraction.problem:
+        extraction.folder.mkdir(parents=True)
+        try:
+            for place, target in extraction.targets.items():
+                with open_strangers_file(folder / files[place].path) as stream:
+                    copy_limited(stream, target, LARGEST_ARCHIVE)
+        except (OSError, Refusal) as error:
+            return extraction.folder, str(error)
+    return extraction.folder, extraction.problem
