@@ -53,7 +53,6 @@ def decoded(content: bytes) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Return the text of a JSON file."""
     return json.dumps(value, indent=1) + "\n"
 
 

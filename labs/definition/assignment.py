@@ -37,7 +37,6 @@ _SHOWN = "%Y-%m-%d %H:%M"
 
 
 def as_text(time: datetime) -> str:
-    """Return a time as pages and tables show it."""
     return time.strftime(_SHOWN)
 
 
@@ -51,7 +50,6 @@ class Late:
     percent: float = 0.0
 
     def after(self, points: float) -> float:
-        """Return what lateness leaves of the points."""
         return round(points * (1 - self.percent / 100), 2)
 
 
@@ -304,8 +302,6 @@ _MISTAKE = re.compile(r"\s+(?=A common mistake: )")
 
 @dataclass(frozen=True)
 class RubricItem:
-    """A part of a rubric, and the points that it earns."""
-
     text: str
     points: float
 

@@ -64,7 +64,6 @@ def combination_of(run: LabRun, variant: Variant, own: OwnParts = NO_PARTS) -> C
 
 
 def has_programs(folder: Path) -> bool:
-    """Return whether a folder has both programs."""
     return all((folder / name).is_file() for name in (SENDER, RECEIVER))
 
 

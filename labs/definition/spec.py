@@ -52,8 +52,6 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 @dataclass(frozen=True)
 class Option:
-    """A choice that can be ticked."""
-
     id: str
     text: str
 
@@ -81,7 +79,6 @@ class Bound:
     most: float = math.inf
 
     def keeps(self, value: float) -> bool:
-        """Return whether a measured value is within the bound."""
         return self.least <= value <= self.most
 
 
@@ -106,7 +103,6 @@ class Range:
 
     @property
     def hidden(self) -> bool:
-        """Return whether its values are faults."""
         return any("=" in value for value in self.values)
 
 
@@ -323,7 +319,6 @@ class LabSpec:
 
     @property
     def points(self) -> int:
-        """The most that can be had."""
         return sum(question.points for question in self.questions)
 
     @property

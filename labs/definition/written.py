@@ -225,7 +225,6 @@ class WrittenFrame:
     seconds: float = 0.0
 
     def among(self, frames: dict[int, float]) -> bool:
-        """Return whether it is among these frames, numbers with their times."""
         if self.number is not None:
             return self.number in frames
         return any(abs(time - self.seconds) <= _CLOSEST for time in frames.values())

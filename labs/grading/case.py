@@ -55,8 +55,6 @@ class Verdict(StrEnum):
 
 
 class FlagKind(StrEnum):
-    """Reason for a person to look at a hand-in."""
-
     TWICE = "twice"
     WHOSE = "whose"
     NOT_REAL_TIME = "not real time"
@@ -79,8 +77,6 @@ class FlagKind(StrEnum):
 
 
 class State(StrEnum):
-    """State of a hand-in after grading."""
-
     GRADED = "graded"
     LOOK = "look"
     MARKED_BY_HAND = "marked by hand"
@@ -107,11 +103,9 @@ class AnswerMark:
     """Of a forecast: drawn over the networks."""
 
     def for_person(self, note: str, verdict: Verdict = Verdict.READ) -> AnswerMark:
-        """Return the mark of an answer that a person is to read."""
         return replace(self, points=None, verdict=verdict, note=note)
 
     def earning(self, share: float, most: int, note: str = "") -> AnswerMark:
-        """Return the mark of an answer that earns a share of its points."""
         verdict = Verdict.RIGHT if share == 1 else Verdict.PART if share else Verdict.WRONG
         return replace(self, points=round(share * most, 2), verdict=verdict, note=note)
 
@@ -192,7 +186,6 @@ class Case:
 
     @property
     def student(self) -> str:
-        """The id under which it is graded."""
         if self.variant:
             return self.variant.student
         return self.person.id if self.person else self.hand_in.label
@@ -234,7 +227,6 @@ class Case:
 
     @property
     def open(self) -> list[AnswerMark]:
-        """Marks of answers that a person is still to read."""
         return [mark for mark in self.marks if mark.points is None]
 
     def band_width(self, question: str) -> float:
@@ -256,7 +248,6 @@ class Case:
         return replace(self, refused=problem, marks=given)
 
     def described(self) -> dict[str, Any]:
-        """For report.json."""
         return {
             "label": self.hand_in.label,
             "student": self.student,
@@ -287,7 +278,6 @@ class ExportedPoints:
 
     @property
     def name(self) -> str:
-        """The student's id."""
         return self.case.student
 
 

@@ -15,8 +15,7 @@ from statistics import StatisticsError
 from experiments.sweep.point import Point
 from labs.definition.answers import Answers, OwnParts
 from labs.definition.assignment import Course, Variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.runs import (
     combination_of,
     has_programs,
@@ -108,7 +107,6 @@ class ClassGrading:
 
     @cached_property
     def hidden(self) -> HiddenRuns:
-        """The hidden networks of the course."""
         return HiddenRuns(self.lab, self.course, self.references)
 
 
@@ -121,7 +119,6 @@ def has_real_time(case: Case) -> bool:
 
 
 def bands_of(lab: LabSpec, keys: Sequence[Key]) -> dict[str, tuple[float, float]]:
-    """Return the band of each question that has a number in the keys of repeated runs."""
     bands = {}
     for question in lab.questions:
         values = [key.numbers[question.id] for key in keys if question.id in key.numbers]

@@ -125,7 +125,6 @@ def _flags(kind: FlagKind, run: LabRun, sentences: Iterable[str]) -> Iterator[Fl
 
 
 def digests_of(records: Sequence[Record]) -> dict[str, str]:
-    """Return the digests of all files of repetitions, by name."""
     return {name: digest for record in records for name, digest in record["files"].items()}
 
 

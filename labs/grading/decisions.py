@@ -46,8 +46,6 @@ class Override:
 
 @dataclass(frozen=True)
 class Overrides:
-    """The points that people gave."""
-
     override: tuple[Override, ...] = ()
 
     def lines_for(self, case: Case) -> dict[str, Override]:
@@ -147,8 +145,6 @@ class Rejection:
 
 @dataclass(frozen=True)
 class Acceptances:
-    """Everything that was accepted or rejected."""
-
     accept: tuple[Acceptance, ...] = ()
     reject: tuple[Rejection, ...] = ()
 
@@ -225,14 +221,12 @@ def moodle_time(text: str) -> datetime | None:
 
 
 def hide_key(case: Case, dates: Dates) -> Case:
-    """Hide the key of a case until it may be shown."""
     if dates.key_after and datetime.now() < dates.key_after:
         return replace(case, key_after=as_text(dates.key_after))
     return case
 
 
 def apply_dates(case: Case, dates: Dates, sheet: Worksheet | None, in_folder: bool) -> Case:
-    """Give a case its lateness."""
     return replace(case, late=_late(case, dates, sheet, in_folder)) if dates.deadline else case
 
 

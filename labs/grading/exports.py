@@ -146,8 +146,6 @@ _ORIGIN = "Gradescope writes this file next to each submission."
 
 
 class SubmittingUser(Struct, frozen=True):
-    """One of those who submitted together."""
-
     email: str = ""
 
 

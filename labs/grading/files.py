@@ -33,8 +33,6 @@ from topologies.notation import json_value
 
 @dataclass(frozen=True)
 class CaseFiles:
-    """The page for the student, results.json for Gradescope, and the part of report.json."""
-
     feedback: str
     results: str
     report: dict[str, Any]
@@ -74,7 +72,6 @@ WRITTEN = "written.json"
 
 
 def digest_of(content: bytes) -> str:
-    """SHA-256, as the list holds it."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -167,7 +164,6 @@ def write(
 def _exports(
     graded_class: GradedClass, tables: Mapping[str, FilledTable], rendered: Mapping[Case, CaseFiles]
 ) -> dict[str, bytes]:
-    """Return the files for course systems and the report, by their names."""
     names = file_names(graded_class.cases)
     results = {f"gradescope/{names[case]}.json": files.results for case, files in rendered.items()}
     report = {"report.json": as_json([rendered[case].report for case in graded_class.cases])}
@@ -192,7 +188,6 @@ def _files(
 def _listed(
     files: Iterable[tuple[str, bytes]], written: dict[str, str]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files, and note their digests in `written`."""
     for name, content in files:
         written[name] = digest_of(content)
         yield name, content

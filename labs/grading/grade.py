@@ -110,7 +110,6 @@ def grade_all(request: ClassRequest) -> Path:
 
 
 def _runner(request: ClassRequest, module: Path) -> PointRunner:
-    """Return workers that are large enough for the last value of each range."""
     lab = request.lab
     values = tuple((drawn.name, drawn.values[-1]) for drawn in lab.varies)
     largest = Variant(lab.name, "", "", values, 1)
@@ -146,14 +145,12 @@ def check_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
 
 
 def _is_open(case: Case) -> bool:
-    """Return whether a hand-in can still be graded."""
     return not case.refused and case.variant is not None
 
 
 def _each(
     stage: Stage, cases: Sequence[Case], step: Callable[..., Case], *arguments: Any
 ) -> list[Case]:
-    """Take the step with each hand-in that can still be graded."""
     return [attempt(stage, case, step, *arguments) if _is_open(case) else case for case in cases]
 
 
@@ -313,7 +310,6 @@ def decide_cases(
     acceptances: Acceptances,
     tell: Callable[[str], None],
 ) -> list[Case]:
-    """Apply the decisions of people and the dates of the course."""
     worksheet, dates = request.given.worksheet, request.course.dates_of(request.lab.name)
     sheet = read_worksheet(worksheet) if worksheet else None
 

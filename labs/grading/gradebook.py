@@ -32,8 +32,6 @@ _EVEN = 5 / 9
 
 @dataclass(frozen=True)
 class GradedLab:
-    """The rows of a lab's grades.csv by student, and its questions."""
-
     name: str
     rows: dict[str, dict[str, str]]
     questions: tuple[str, ...]
@@ -44,12 +42,10 @@ class GradedLab:
         return self.rows.get(person.id) or self.rows.get(person.group) or absent
 
     def final(self, person: Person) -> float | None:
-        """Return the final points; None without."""
         return _number(self.row(person)["final"])
 
     @cached_property
     def finals(self) -> list[float]:
-        """The final points of all who have some."""
         every = (_number(row["final"]) for row in self.rows.values())
         return [points for points in every if points is not None]
 
@@ -58,7 +54,6 @@ class GradedLab:
         return next((_number(row["of"]) for row in self.rows.values()), None)
 
     def cell(self, person: Person) -> float | str:
-        """Return the final points, else the state."""
         points = self.final(person)
         return self.row(person)["state"] if points is None else points
 
@@ -86,7 +81,6 @@ def _number(text: str) -> float | None:
 
 
 def students_of(labs: Sequence[GradedLab], people: Sequence[Person]) -> list[Person]:
-    """Return the class list's students, then others who are graded."""
     known = {name for person in people for name in (person.id, person.group)}
     others = {name: row for each in labs for name, row in each.rows.items() if name not in known}
     return [*people, *(Person(name, row.get("name", "")) for name, row in sorted(others.items()))]
@@ -106,7 +100,6 @@ def status(labs: Sequence[GradedLab], people: Sequence[Person]) -> list[list[obj
 
 
 def course_tables(labs: Sequence[GradedLab], people: Sequence[Person]) -> Iterator[tuple[str, str]]:
-    """Yield the tables by their files' names: for people, Canvas, Moodle, and of the questions."""
     heading, *rows = status(labs, people)
     yield "gradebook.csv", table([str(name) for name in heading], rows)
     names = [each.name for each in labs]

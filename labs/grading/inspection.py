@@ -325,5 +325,4 @@ def _root(names: list[str]) -> str:
 
 
 def _inside(name: str, root: str) -> str:
-    """Return the name below the root; empty if it lies elsewhere."""
     return name.removeprefix(root) if name.startswith(root) else ""

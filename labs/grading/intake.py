@@ -48,7 +48,6 @@ class HandIn:
 
     @property
     def words(self) -> str:
-        """The uploader's name and number in the course system; empty if unknown."""
         return " ".join(word for word in (self.uploader, self.moodle or self.canvas) if word)
 
 
@@ -147,7 +146,6 @@ class _Extraction:
 
     @property
     def targets(self) -> dict[int, Path]:
-        """The target of each of its files."""
         if self.problem:
             return {}
         if self.parcel.packed:
@@ -157,7 +155,6 @@ class _Extraction:
 
 
 def _from_archive(archive: Path, extractions: Sequence[_Extraction]) -> list[tuple[Path, str]]:
-    """Return the place in which each parcel of an archive can be opened, and why it cannot be."""
     for extraction in extractions:
         extraction.folder.mkdir(parents=True)
     damage = _extracted(archive, extractions)

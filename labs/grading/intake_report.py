@@ -148,8 +148,6 @@ class IntakeLine:
 
 @dataclass(frozen=True)
 class DownloadReport:
-    """The files of a download and their fates."""
-
     lines: Sequence[IntakeLine] = ()
     hand_ins: int = 0
     students: int = 0
@@ -158,12 +156,10 @@ class DownloadReport:
 
     @property
     def looks(self) -> list[IntakeLine]:
-        """The lines that a person should know."""
         return [line for line in self.lines if line.look]
 
     @property
     def summary(self) -> str:
-        """The sums, in a line."""
         count = Counter(line.became for line in self.lines)
         parts = [f"{_number(self.hand_ins, 'hand-in')} of {_number(self.students, 'student')}"]
         if (inside := count[FileFate.GRADED]) != self.hand_ins:
@@ -178,13 +174,11 @@ class DownloadReport:
         return f"{_number(len(self.lines), 'file')}: {', '.join(parts)}."
 
     def terminal_lines(self) -> list[str]:
-        """Lines for the terminal: the sums, and what a person should know."""
         named = [f"  {line.file}: {line.became}, {line.why}" for line in self.looks[:_NAMED]]
         more = len(self.looks) - _NAMED
         return [self.summary, *named, *([f"  and {more} more; see {INTAKE}"] if more > 0 else [])]
 
     def table(self) -> tuple[list[str], list[tuple[object, ...]]]:
-        """Heading and rows of the file."""
         heading = [field.name for field in fields(IntakeLine)]
         return heading, [(*astuple(line)[:-1], "yes" if line.look else "") for line in self.lines]
 

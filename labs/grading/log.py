@@ -1,11 +1,7 @@
 """The log of a folder of grades: decisions of people and changed grades, in one file that grows.
 
-What people decided before is what the log says last, so no other file has to remember it.
-
-Grades that a new grading of the same folder changes, and the former export.
-
-Before files are written over, former/NUMBER gets the former tables, report.json and results for
-Gradescope, and log.csv gets a line for each grade that is another now.
+What people decided before is what the log says last. Before files are written over, former/NUMBER
+gets the former tables, report.json and results for Gradescope.
 """
 
 import csv
@@ -21,7 +17,7 @@ import msgspec
 
 from labs.definition.assignment import as_text
 from labs.grading.case import AnswerMark, Case, Verdict
-from labs.grading.decisions import Acceptances, Overrides
+from labs.grading.decisions import Acceptance, Acceptances, Override, Overrides, Rejection
 from labs.grading.tables import table
 from topologies.errors import UsageError
 from topologies.notation import json_value
@@ -50,12 +46,18 @@ class LogEntry:
     def decision(self) -> Decision:
         return self.what, self.student, self.question, self.hand_in
 
+    @property
+    def sentence(self) -> str:
+        """The change of a grade, for the terminal."""
+        why = f" ({self.why})" if self.why else ""
+        old, new = self.old or "none", self.new or "none"
+        return f"  {self.student}, {self.question}: {old} before, {new} now{why}"
+
 
 _HEADING = tuple(field.name for field in fields(LogEntry))
 
 
 def read(folder: Path) -> list[LogEntry]:
-    """Return the entries of the log, the oldest first."""
     file = folder / LOG
     return _parsed(file.read_text("utf-8")) if file.is_file() else []
 
@@ -107,15 +109,17 @@ def _decisions(overrides: Overrides, acceptances: Acceptances) -> Iterator[LogEn
     for line in overrides.override:
         items = ", ".join(map(str, line.items or ())) or "none"
         points = f"{line.points:g}" + (f" (items: {items})" if line.items is not None else "")
-        what = ("points by hand", line.student, line.question, line.hand_in)
-        yield LogEntry(*what, points, line.comment, line.by or "")
+        yield _decision("points by hand", line, points, line.question)
     for accepted in acceptances.accept:
-        flags = "; ".join(accepted.flags) or "no flag"
-        what = ("accepted", accepted.student, "", accepted.hand_in)
-        yield LogEntry(*what, flags, accepted.comment, accepted.by or "")
+        yield _decision("accepted", accepted, "; ".join(accepted.flags) or "no flag")
     for rejected in acceptances.reject:
-        what = ("rejected", rejected.student, "", rejected.hand_in)
-        yield LogEntry(*what, "zero points", rejected.comment, rejected.by or "")
+        yield _decision("rejected", rejected, "zero points")
+
+
+def _decision(
+    what: str, line: Override | Acceptance | Rejection, new: str, question: str = ""
+) -> LogEntry:
+    return LogEntry(what, line.student, question, line.hand_in, new, line.comment, line.by or "")
 
 
 FORMER, _REPORT = "former", "report.json"
@@ -126,8 +130,6 @@ _FINAL = "final"
 
 
 class FormerMark(msgspec.Struct, frozen=True):
-    """A mark in report.json."""
-
     question: str
     points: float | None = None
     verdict: str = ""
@@ -136,38 +138,16 @@ class FormerMark(msgspec.Struct, frozen=True):
 
 
 class FormerLate(msgspec.Struct, frozen=True):
-    """The lateness of a hand-in in report.json."""
-
     percent: float = 0.0
 
 
 class FormerCase(msgspec.Struct, frozen=True):
-    """A hand-in in report.json."""
-
     student: str
     digest: str = ""
     state: str = ""
     final: float | None = None
     late: FormerLate | None = None
     marks: tuple[FormerMark, ...] = ()
-
-
-@dataclass(frozen=True)
-class GradeChange:
-    """A grade that is another now; `why` is empty if the reason is unknown."""
-
-    student: str
-    question: str
-    old: float | None
-    new: float | None
-    why: str
-
-    @property
-    def sentence(self) -> str:
-        """The change, for the terminal."""
-        old, new = ("none" if each is None else f"{each:g}" for each in (self.old, self.new))
-        why = f" ({self.why})" if self.why else ""
-        return f"  {self.student}, {self.question}: {old} before, {new} now{why}"
 
 
 def keep_former(out: Path, cases: Sequence[Case], exports: Mapping[str, bytes]) -> list[str]:
@@ -189,7 +169,7 @@ def keep_former(out: Path, cases: Sequence[Case], exports: Mapping[str, bytes]) 
     kept = f"The former export is in {folder.relative_to(out)}."
     if not changes:
         return [kept]
-    append(out, (_entry(change, folder.name) for change in changes))
+    append(out, (replace(change, former=folder.name) for change in changes))
     more = [f"  and {len(changes) - _SHOWN} more"] if len(changes) > _SHOWN else []
     said = [change.sentence for change in changes[:_SHOWN]]
     return [f"{len(changes)} changes of grades are in {LOG}. {kept}", *said, *more]
@@ -206,27 +186,28 @@ def _former(report: Path) -> tuple[FormerCase, ...]:
         raise UsageError(f"{report} cannot be read: {error}.", remedy) from None
 
 
-def _entry(change: GradeChange, number: str) -> LogEntry:
-    old, new = ("" if each is None else f"{each:g}" for each in (change.old, change.new))
-    entry = LogEntry("grade", change.student, change.question, "", new, change.why)
-    return replace(entry, old=old, former=number)
-
-
-def _regrade_changes(former: Sequence[FormerCase], cases: Sequence[Case]) -> Iterator[GradeChange]:
+def _regrade_changes(former: Sequence[FormerCase], cases: Sequence[Case]) -> Iterator[LogEntry]:
     by_digest = {(each.student, each.digest): each for each in former}
     by_student = {each.student: each for each in former}
     for case in cases if former else ():
         old = by_digest.get((case.student, case.digest)) or by_student.get(case.student)
         if old is None:
-            yield GradeChange(case.student, _FINAL, None, case.final, "handed in since")
+            yield _change(case.student, _FINAL, None, case.final, "handed in since")
         else:
             yield from _changes_of(old, case)
     students = {case.student for case in cases}
     for old in (each for each in former if each.student not in students):
-        yield GradeChange(old.student, _FINAL, old.final, None, "no hand-in any more")
+        yield _change(old.student, _FINAL, old.final, None, "no hand-in any more")
 
 
-def _changes_of(old: FormerCase, case: Case) -> Iterator[GradeChange]:
+def _change(
+    student: str, question: str, old: float | None, new: float | None, why: str
+) -> LogEntry:
+    before, now = ("" if each is None else f"{each:g}" for each in (old, new))
+    return LogEntry("grade", student, question, "", now, why, old=before)
+
+
+def _changes_of(old: FormerCase, case: Case) -> Iterator[LogEntry]:
     """Yield the change of the final points, then those of single questions."""
     another = "another hand-in" if old.digest != case.digest else ""
     if old.final != case.final:
@@ -234,13 +215,13 @@ def _changes_of(old: FormerCase, case: Case) -> Iterator[GradeChange]:
         former, new = (each.percent if each else 0.0 for each in (old.late, case.late))
         late = f"{former:g} % off for lateness, now {new:g} %" if former != new else ""
         why = another or case.refused or states or late
-        yield GradeChange(case.student, _FINAL, old.final, case.final, why)
+        yield _change(case.student, _FINAL, old.final, case.final, why)
     before = {mark.question: mark for mark in old.marks}
     for mark in case.marks:
         was = before.get(mark.question, FormerMark(mark.question))
         if was.points != mark.points:
             why = another or _why(was, mark)
-            yield GradeChange(case.student, mark.question, was.points, mark.points, why)
+            yield _change(case.student, mark.question, was.points, mark.points, why)
 
 
 def _why(old: FormerMark, new: AnswerMark) -> str:

@@ -16,8 +16,7 @@ from statistics import median, stdev
 from labs.definition.answers import Answers
 from labs.definition.assignment import Variant
 from labs.definition.forecast import HiddenResult, TestedProgram
-from labs.definition.key import Key, Variables
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, Variables, key_module
 from labs.definition.runs import variables_of
 from labs.definition.scripts import ScriptTrial
 from labs.definition.spec import LabSpec, Question
@@ -97,15 +96,12 @@ class Marker:
     """The student's runs by name, whose events say what a wrong frame is."""
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
-        """Return a mark for each question."""
         return [self._mark(question, answers) for question in self.lab.questions]
 
     def right(self, answers: Answers) -> set[str]:
-        """Return the numbers that are right by this key."""
         return self.right_among(self.marks(answers))
 
     def right_among(self, marks: Sequence[AnswerMark]) -> set[str]:
-        """Return the numbers that these marks call right."""
         return {
             mark.question
             for mark in marks
@@ -266,7 +262,6 @@ class Marker:
             yield _MixUp(factor * expected, Verdict.FACTOR, BY_A_FACTOR, name, note)
 
     def _followed(self, question: Question, answers: Answers) -> float | None:
-        """Return the right value by the student's own earlier answers."""
         if question.id not in self.derived:
             return None
         try:
@@ -282,7 +277,6 @@ class Marker:
 
 
 def marker_of(lab: LabSpec, key: Key, tolerance: Mapping[str, float], variant: Variant) -> Marker:
-    """Return the marker of a variant, without pictures."""
     derived = getattr(key_module(lab.name), "DERIVED", {})
     return Marker(lab, key, tolerance, derived, variables_of(lab, variant), {})
 

@@ -56,7 +56,6 @@ def comment(lab: LabSpec, student: ExportedPoints) -> str:
 
 
 def _comment_beginning(lab: LabSpec) -> str:
-    """Return the beginning of every comment that tcplab writes."""
     return html.escape(f"{lab.title}:", quote=False)
 
 
@@ -76,7 +75,6 @@ class Worksheet:
     submission: int | None = None
 
     def maximum(self, row: int) -> str:
-        """Return the most points of the assignment, as it is written."""
         return self.table.value(row, self.most)
 
     def placed(self, students: Sequence[ExportedPoints]) -> Iterator[tuple[int, ExportedPoints]]:
@@ -139,7 +137,6 @@ def _about(
     placed: Sequence[ExportedPoints],
     students: Sequence[ExportedPoints],
 ) -> Iterator[str]:
-    """Yield sentences about the worksheet as a whole."""
     final = sum(student.points is not None for student in placed)
     yield f"moodle.csv has the grades of {final} of {len(sheet.participants)} participants."
     maxima = {_float(sheet.maximum(row)) for row in sheet.participants}
@@ -196,7 +193,6 @@ def _place(sheet: ForeignTable, role: str) -> int | None:
 
 
 def _body(sheet: ForeignTable) -> list[int]:
-    """Return the rows of participants."""
     return [row for row in range(1, len(sheet.rows)) if any(sheet.values(row))]
 
 

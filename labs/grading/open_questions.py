@@ -150,7 +150,6 @@ def as_sentence(words: object) -> str:
 
 
 def expected(question: Question, key: Key) -> str:
-    """Return the right answer, as a page shows it."""
     if question.kind == "script":
         others = "; ".join(other.text for other in question.others)
         return (

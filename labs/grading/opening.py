@@ -74,7 +74,6 @@ def at_once(step: Callable[[Given], Result], given: Sequence[Given]) -> Iterator
 
 
 def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[Case]:
-    """Yield the case of each hand-in; as many are opened at once as there are processors."""
     folders = [grading.work / "hand-ins" / str(number) for number in range(len(hand_ins))]
     cases = [Case(hand_in, folder) for hand_in, folder in zip(hand_ins, folders, strict=True)]
     yield from at_once(lambda case: _opened(case, grading), cases)

@@ -35,7 +35,6 @@ _FIRST, _SECOND = (_WORDS[name].split() for name in ("first", "second"))
 
 
 def pseudonyms(course: Course, lab: LabSpec, students: Iterable[str]) -> dict[str, str]:
-    """Return a different pseudonym for each student of this lab."""
     names: dict[str, str] = {}
     for student in sorted(set(students)):
         drawn = (_drawn(course, lab, student, attempt) for attempt in itertools.count())
@@ -55,7 +54,6 @@ def _drawn(course: Course, lab: LabSpec, student: str, attempt: int) -> str:
 
 
 def with_pseudonyms(course: Course, lab: LabSpec, cases: Sequence[Case]) -> Sequence[Case]:
-    """Return the cases with pseudonyms, if the lab has a leaderboard."""
     if lab.leaderboard is None:
         return cases
     names = pseudonyms(course, lab, (case.student for case in cases))
@@ -118,8 +116,6 @@ def leaderboard_page(course: Course, lab: LabSpec, cases: Sequence[Case]) -> str
 
 @dataclass(frozen=True)
 class GradedClass:
-    """A graded class with the decisions of people."""
-
     lab: LabSpec
     course: Course
     people: Sequence[Person]
@@ -145,7 +141,6 @@ class GradedClass:
         ]
 
     def unknown_students(self) -> list[str]:
-        """Return the students in files of decisions who have no hand-in."""
         names = {line.student for line in self.overrides.override}
         names |= {line.student for line in self.acceptances.accept}
         return sorted(name for name in names if not any(case.is_of(name) for case in self.cases))
@@ -238,7 +233,6 @@ def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
 
 
 def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
-    """Return the shares of verdicts on one question, in their order."""
     verdicts = Counter(
         mark.verdict for case in cases for mark in case.marks if mark.question == question.id
     )

@@ -102,8 +102,6 @@ def same_captures(cases: Sequence[Case]) -> Iterator[tuple[Case, Flag]]:
 
 @dataclass(frozen=True, eq=False)
 class _HeldFile:
-    """A file that was handed in, and the digest that the student's repeated run gives it."""
-
     case: Case
     run: str
     own: str | None
@@ -132,7 +130,6 @@ def other_variants(
 
 
 def same_texts(cases: Sequence[Case], lab: LabSpec) -> Iterator[tuple[Case, Flag]]:
-    """Flag texts that are the same but for spaces and capitals."""
     for question in (question for question in lab.questions if question.kind == "text"):
         groups: dict[str, list[Case]] = defaultdict(list)
         for case in cases:

@@ -67,7 +67,6 @@ class Upload:
 
     @property
     def words(self) -> str:
-        """As a person reads it."""
         return " ".join(word for word in (self.name, self.number) if word)
 
 
@@ -143,13 +142,10 @@ class OutsideReason:
 
 @dataclass
 class Sorting:
-    """Sorted files: each is in a parcel or has a reason, by its place in the download."""
-
     parcels: list[Parcel] = field(default_factory=list)
     others: dict[int, OutsideReason] = field(default_factory=dict)
 
     def leave(self, places: Iterable[int], text: str, look: bool, whose: str = "") -> None:
-        """These are in no hand-in."""
         self.others |= {place: OutsideReason(text, look, whose) for place in places}
 
 

@@ -37,7 +37,6 @@ def cell(value: Any) -> str:
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table, separated by commas."""
     return "".join(f"{','.join(map(_written, row))}\n" for row in (heading, *rows))
 
 
@@ -68,7 +67,6 @@ class ForeignTable:
 
     @property
     def heading(self) -> list[str]:
-        """The texts of the first row."""
         return self.values(0) if self.rows else []
 
     def value(self, row: int, column: int) -> str:
@@ -76,7 +74,6 @@ class ForeignTable:
         return _unquoted(self.rows[row][column]) if column < len(self.rows[row]) else ""
 
     def values(self, row: int) -> list[str]:
-        """Return the texts of a row."""
         return [_unquoted(raw) for raw in self.rows[row]]
 
     def put(self, row: int, column: int, text: str) -> None:

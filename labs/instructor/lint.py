@@ -17,7 +17,7 @@ from experiments.spec import ExperimentSpec
 from labs.definition import catalogue
 from labs.definition.assignment import SELF_STUDY, variant
 from labs.definition.forecast import hidden_networks, read_limit
-from labs.definition.key_file import FILE, WrittenKey, key_module
+from labs.definition.key import FILE, WrittenKey, key_module
 from labs.definition.runs import example_specs, variables_of
 from labs.definition.spec import Kind, LabSpec, Question, ValueSource
 from labs.measuring.measures import MeasuredRun, UnknownName, Values
@@ -157,8 +157,6 @@ _SPOKEN = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True)
 class WorkingTime:
-    """Minutes of each part."""
-
     reading: float
     questions: float
 
@@ -167,12 +165,10 @@ class WorkingTime:
         return self.reading + self.questions
 
     def is_far_from(self, stated: float) -> bool:
-        """Return whether the minutes that a lab states are others."""
         return abs(stated - self.total) > FAR * self.total
 
 
 def working_time(lab: LabSpec, handout: str) -> WorkingTime:
-    """For a lab with this handout."""
     words = len(_SPOKEN.findall(handout))
     return WorkingTime(words / WORDS_A_MINUTE, sum(map(_minutes_of, lab.questions)))
 
@@ -201,7 +197,6 @@ _LONG_ENOUGH = 4
 
 
 def lint(lab: LabSpec) -> list[LabFinding]:
-    """Everything that can be said without a run."""
     background = _background(lab)
     findings = [*rehearse(lab), *_points(lab), *_minutes(lab), *_readable(lab, background)]
     hosts = _hosts(lab)

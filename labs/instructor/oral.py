@@ -17,8 +17,7 @@ from analysis.measures.evidence import EVENTS
 from labs.definition import catalogue
 from labs.definition.answers import Answers
 from labs.definition.assignment import Course, drawn_number, variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.runs import run_folder, variables_of
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import WrittenFrame, parse_frame
@@ -57,8 +56,6 @@ class OralSheet:
 
 @dataclass(frozen=True)
 class HandedInWork:
-    """A student's marks, and the runs with their folders by name."""
-
     lab: LabSpec
     runs: Mapping[str, MeasuredRun]
     folders: Mapping[str, Path]
@@ -66,7 +63,6 @@ class HandedInWork:
     marks: Mapping[str, AnswerMark]
 
     def asked(self, *kinds: str) -> Iterator[tuple[Question, AnswerMark]]:
-        """Yield the answered questions of these kinds."""
         for question in self.lab.questions:
             if question.kind in kinds and self.answers.get(question.id):
                 yield question, self.marks[question.id]

@@ -21,8 +21,7 @@ from analysis.rendering import write
 from labs.definition.answers import Answers, examples_of
 from labs.definition.assignment import SELF_STUDY, Course, Variant, variant
 from labs.definition.forecast import HiddenResult, names_in, read_rule, scored
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.runs import NO_PARTS
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
@@ -179,7 +178,6 @@ class LabPreview:
 
     @property
     def shown(self) -> list[bool]:
-        """For each variant, whether the claim holds."""
         module = key_module(self.lab.name)
         return [bool(module.lesson(runs.runs)) for runs in self.carried]
 
@@ -217,7 +215,6 @@ class LabPreview:
 
     @property
     def variants(self) -> Iterator[tuple[VariantRuns, bool, Marker]]:
-        """Each variant's runs, whether the claim holds in it, and its marker."""
         return zip(self.carried, self.shown, self.markers, strict=True)
 
 

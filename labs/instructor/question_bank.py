@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labs.definition.assignment import Course, Variant, variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.runs import command_of, variables_of
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import COUNT, in_digits, unit_named
@@ -119,7 +118,6 @@ def _gift_answers(each: BankQuestion) -> str:
 
 
 def text2qti(lab: LabSpec, questions: Sequence[BankQuestion]) -> str:
-    """Return the bank as text2qti reads it."""
     listed = (
         f"Title: {each.title}\n{number}. {each.text}\n{_qti_answers(each)}\n"
         for number, each in enumerate(questions, 1)
@@ -142,7 +140,6 @@ def _qti_answers(each: BankQuestion) -> str:
 def write_bank(
     lab: LabSpec, variants: int, out: Path, course: Course, workers: int | None = None
 ) -> list[Path]:
-    """Run variants and write both files; `out` remembers the runs. Returns the files."""
     asked = bank_lab(lab)
     drawn: list[Variant] = [variant(course, lab, f"bank{n}") for n in range(1, variants + 1)]
     carried = carry_out(asked, drawn, out, workers)

@@ -13,8 +13,7 @@ from experiments.sweep.store import results
 from labs.definition.answers import OwnParts, examples_of
 from labs.definition.assignment import SELF_STUDY, Course, Variant, nominal_variant
 from labs.definition.forecast import HiddenNetwork, TestedProgram
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.runs import combination_of, example_module, seeds_of, variables_of
 from labs.definition.spec import LabSpec
 from labs.measuring.measures import MeasuredRun

@@ -142,7 +142,6 @@ class References:
         return self.source.point(combination, seed)
 
     def ask(self, points: Iterable[Point]) -> None:
-        """Run what is not known."""
         wanted = {point.key: point for point in points}
         self.records |= self.memory.done(wanted)
         self.watch.wanted(len(wanted), len(wanted.keys() & self.records.keys()))
@@ -222,7 +221,6 @@ class HiddenRuns:
         return {each.id: hidden_networks(self.lab, each, self.course, self.own) for each in asked}
 
     def points(self) -> list[Point]:
-        """Return what is to be run."""
         networks = (network for listed in self.networks.values() for network in listed)
         return [self._point(network) for network in networks]
 
@@ -234,7 +232,6 @@ class HiddenRuns:
         }
 
     def tested(self) -> TestedPrograms:
-        """Return the result of the tests of programs, by question."""
         return {
             name: [self._tested(self.lab.question(name), network) for network in networks]
             for name, networks in self.networks.items()

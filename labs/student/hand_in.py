@@ -221,7 +221,6 @@ def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
 
 
 def blanks(assignment: Assignment) -> list[str]:
-    """Return the questions without an answer."""
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     return [question.id for question in assignment.lab.questions if not answers[question.id]]
 

@@ -71,7 +71,6 @@ def sheet_text(lab: LabSpec, variant: Variant) -> str:
 
 
 def drawings_of(lab: LabSpec) -> LabDrawings:
-    """Return the lab's drawings in its language."""
     folder = catalogue.folder_of(lab.name) / "text" / lab.language
     return read_drawings(folder / catalogue.DRAWINGS)
 
@@ -167,7 +166,6 @@ def _flow(flow: Flow, words: Mapping[str, Any]) -> str:
 
 
 def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, Any]) -> str:
-    """Describe the kind of answer that is wanted."""
     if question.kind == "number":
         counted = unit_named(question.unit) == COUNT
         kind = words["count"] if counted else words["number"].format(question.unit)

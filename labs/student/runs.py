@@ -106,7 +106,6 @@ def carry_out_run(assignment: Assignment, run: LabRun, testbed: str) -> Path:
 
 
 def _judged(run: Path) -> dict[str, Any]:
-    """Return the verdict on the network, as the manifest keeps it."""
     from analysis.network.verdict import judge_network  # NumPy takes its time
 
     return judge_network(read_run(run, Problems())).as_data()

@@ -60,7 +60,6 @@ def _environment_of(known: tuple[str, ...]) -> Environment:
 
 
 def render(name: str, context: dict[str, Any]) -> str:
-    """Return a template of this folder."""
     return _environment().get_template(f"labs/{name}").render(context)
 
 
@@ -150,7 +149,6 @@ class Curve:
         return tuple((time, self._value(time % self.period / self.period)) for time in times)
 
     def _value(self, phase: float) -> float:
-        """Return the window at a share of the time between two losses."""
         if self.rule == "level":
             return self.high
         if self.rule == "reno":

@@ -6,7 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from labs.definition.key_file import key_module
+from labs.definition.key import key_module
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec
 from labs.measuring.measures import MeasuredRun, values_of

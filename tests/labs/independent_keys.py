@@ -1,7 +1,7 @@
 """The numbers that each lab asks for, worked out as its handout says, from raw files only.
 
 By another hand than the keys: nothing of `analysis`, `labs/*/key.toml` or
-`labs/definition/key_file.py` is used, and the reader of captures is a few lines of its own.
+`labs/definition/key.py` is used, and the reader of captures is a few lines of its own.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ import click
 from labs.definition import catalogue
 from labs.definition.answers import record
 from labs.definition.assignment import Course, variant
-from labs.definition.key_file import key_module
+from labs.definition.key import key_module
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec
 from labs.grading.grade import ClassRequest, grade_all

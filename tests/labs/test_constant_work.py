@@ -13,8 +13,7 @@ import pytest
 
 from labs.definition import catalogue
 from labs.definition.assignment import variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import parse_number

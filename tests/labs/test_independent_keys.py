@@ -11,8 +11,7 @@ from experiments.run.session import ready_lab
 from labs.definition import catalogue
 from labs.definition.answers import examples_of
 from labs.definition.assignment import Variant, variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.runs import combination_of, example_module, variables_of
 from labs.definition.spec import LabSpec
 from labs.grading.case import Verdict

@@ -28,7 +28,7 @@ from labs.definition.assignment import (
     variant,
     variant_from,
 )
-from labs.definition.key_file import key_module
+from labs.definition.key import key_module
 from labs.definition.runs import combination_of, example_module, settings, variables_of
 from labs.definition.spec import LabSpec, Option, Question
 from labs.definition.written import parse_number, unit_named

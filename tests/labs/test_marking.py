@@ -11,8 +11,7 @@ import pytest
 
 from labs.definition import catalogue
 from labs.definition.assignment import variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.spec import LabSpec
 from labs.grading import files
 from labs.grading.case import AnswerMark, Case, Flag, exported_points

@@ -14,8 +14,7 @@ import pytest
 
 from labs.definition import catalogue
 from labs.definition.assignment import Assignment, variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.spec import LabSpec
 from labs.grading.case import AnswerMark, Case, Flag, Verdict
 from labs.grading.decisions import (

@@ -10,8 +10,7 @@ from hypothesis import strategies as some
 
 from labs.definition import catalogue
 from labs.definition.assignment import variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.runs import variables_of
 from labs.measuring.measures import Runs
 from labs.measuring.ranges import check_ranges, corners

@@ -11,8 +11,7 @@ import pytest
 
 from labs.definition import catalogue
 from labs.definition.assignment import common_mistakes, rubric_items, variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.spec import READ_BY_HAND, LabSpec
 from labs.grading.case import Case
 from labs.grading.decisions import OVERRIDES, Overrides, apply_overrides, read_overrides

@@ -15,8 +15,7 @@ import pytest
 from labs.definition import catalogue
 from labs.definition.answers import parts_of, read_sheet, record
 from labs.definition.assignment import ANSWERS, Course, Dates, StudentDates, variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.runs import MODULE, example_module, variables_of
 from labs.definition.spec import HANDED_IN_FILES, LabSpec, Question
 from labs.grading import class_grading

@@ -24,8 +24,7 @@ from labs.definition.answers import (
     record,
 )
 from labs.definition.assignment import ANSWERS, Assignment, nominal_variant, variant
-from labs.definition.key import Key
-from labs.definition.key_file import key_module
+from labs.definition.key import Key, key_module
 from labs.definition.runs import (
     MODULE,
     combination_of,

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from labs.definition import catalogue
-from labs.definition.key import Key
-from labs.definition.key_file import KeyFile, WrittenKey, key_module
+from labs.definition.key import Key, KeyFile, WrittenKey, key_module
 from labs.measuring.measures import MeasuredRun
 from topologies.errors import UsageError
 from topologies.units import Duration, Rate
