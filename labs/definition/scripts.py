@@ -20,83 +20,24 @@ from testbed.packetdrill import ScriptCase, ScriptOutcome, ScriptRunner
 from testbed.packetdrill.scripts import SUFFIX, Script, ScriptFailure
 from topologies import untrusted
 from topologies.errors import UsageError
+from topologies.notation import toml_file
 
 # As in lexer.l: a C comment goes on beyond "**/". Unclosed, it is no comment (group 1 is empty).
 _COMMENT = re.compile(r'"[^"\\\n]*"|//[^\n]*|/\*(?:[^*]|\*[^/])*+(\*/)?')
 # The order makes the first match the longest one, which flex takes. Addresses are no tokens here:
 # no statement below has their characters in a row.
 _TOKEN = re.compile(r'--\w+|-?[0-9]*\.[0-9]+|\.\.\.|-[0-9]+|\w+|"\w*"|[^ \t]', re.ASCII)
-# From here on, a space stands between every two tokens.
-_NUMBER = "[0-9]{1,10}"
-_SECONDS = r"(?:[0-9]{1,4}|[0-9]{0,4}\.[0-9]{1,9})"
-_TIME = rf"(?:\+ )?{_SECONDS}(?: ~ (?:\+ )?{_SECONDS})? "
-_OPTION = (
-    rf"(?:nop|eol|sackOK|mss {_NUMBER}|wscale {_NUMBER}"
-    rf"|sack(?: {_NUMBER} : {_NUMBER}){{1,4}}|TS val {_NUMBER} ecr {_NUMBER})"
-)
-_PACKET = re.compile(
-    rf"{_TIME}(?P<direction>[<>])(?: \[ (?:noecn|ect0|ect1|ect01|ce) \])?"
-    rf" (?:[A-Z]{{1,8}}(?: \.)?|\.|-) {_NUMBER} : {_NUMBER} \( {_NUMBER} \)"
-    rf"(?: ack {_NUMBER})?(?: win {_NUMBER})?(?: urg {_NUMBER})?"
-    rf"(?: < (?:\.\.\.|{_OPTION}(?: , {_OPTION})*) >)?"
-)
-_CALL = re.compile(
-    rf"{_TIME}(?:\.\.\. {_SECONDS} )?(?P<name>\w+) \( (?P<arguments>.*) \)"
-    r" = (?P<result>-?[0-9]{1,10}|0x[0-9a-f]{1,8})(?: [A-Z][A-Z0-9]*)?(?: \( [A-Za-z0-9_ ]+ \))?",
-    re.ASCII,
-)
+_ALLOWED = toml_file(Path(__file__).with_suffix(".toml"))
 
 
-def _flags(*names: str) -> str:
-    name = f"(?:{'|'.join(names)})"
-    return rf"(?:0|{name}(?: \| {name})*)"
+def _pattern(text: str) -> str:
+    """Return a pattern of scripts.toml with its parts."""
+    return re.sub(r"<([A-Z_]+)>", lambda match: _pattern(_ALLOWED["parts"][match[1]]), text)
 
 
-_DESCRIPTOR = "(?P<descriptor>[0-9]{1,3})"
-_BYTES = "[0-9]{1,7}"  # packetdrill takes that much memory
-_SENT = _flags("MSG_DONTWAIT", "MSG_MORE", "MSG_NOSIGNAL", "MSG_OOB")
-_RECEIVED = _flags("MSG_DONTWAIT", "MSG_PEEK", "MSG_WAITALL", "MSG_OOB", "MSG_TRUNC")
-_OPENED = _flags("O_RDONLY", "O_WRONLY", "O_RDWR", "O_NONBLOCK")
-_OF_SOCKETS = r"SO_REUSEADDR|SO_REUSEPORT|SO_KEEPALIVE|SO_SNDBUF|SO_RCVBUF|SO_RCVLOWAT"
-_OF_TCP = (
-    "TCP_NODELAY|TCP_CORK|TCP_MAXSEG|TCP_QUICKACK|TCP_KEEPIDLE|TCP_KEEPINTVL|TCP_KEEPCNT"
-    "|TCP_SYNCNT|TCP_LINGER2|TCP_DEFER_ACCEPT|TCP_USER_TIMEOUT|TCP_NOTSENT_LOWAT"
-)
-_SET = (
-    rf"SOL_SOCKET , (?:{_OF_SOCKETS}) , \[ -?{_NUMBER} \] , 4"
-    rf"|SOL_SOCKET , SO_LINGER , {{ onoff = [01] , linger = {_NUMBER} }} , 8"
-    rf"|(?:SOL_TCP|IPPROTO_TCP) , (?:{_OF_TCP}) , \[ -?{_NUMBER} \] , 4"
-    r'|(?:SOL_TCP|IPPROTO_TCP) , TCP_CONGESTION , "[a-z0-9_]{1,15}" , [0-9]{1,2}'
-)
-# No call reads a setting of the kernel, such as TCP_INFO: packets have to tell kernels apart.
-_CALLS = {
-    "socket": (
-        r"(?:\.\.\.|AF_INET) , SOCK_STREAM(?: \| SOCK_NONBLOCK)? , (?:IPPROTO_TCP|0)",
-        "socket(..., SOCK_STREAM, IPPROTO_TCP) = 3",
-    ),
-    "bind": (rf"{_DESCRIPTOR} , \.\.\. , \.\.\.", "bind(3, ..., ...) = 0"),
-    "listen": (rf"{_DESCRIPTOR} , [0-9]{{1,5}}", "listen(3, 1) = 0"),
-    "accept": (rf"{_DESCRIPTOR} , \.\.\. , \.\.\.", "accept(3, ..., ...) = 4"),
-    "connect": (rf"{_DESCRIPTOR} , \.\.\. , \.\.\.", "connect(3, ..., ...) = 0"),
-    "read": (rf"{_DESCRIPTOR} , \.\.\. , {_BYTES}", "read(4, ..., 1000) = 1000"),
-    "recv": (rf"{_DESCRIPTOR} , \.\.\. , {_BYTES} , {_RECEIVED}", "recv(4, ..., 1000, 0) = 1000"),
-    "write": (rf"{_DESCRIPTOR} , \.\.\. , {_BYTES}", "write(4, ..., 1000) = 1000"),
-    "send": (rf"{_DESCRIPTOR} , \.\.\. , {_BYTES} , {_SENT}", "send(4, ..., 1000, 0) = 1000"),
-    "shutdown": (rf"{_DESCRIPTOR} , SHUT_(?:RD|WR|RDWR)", "shutdown(4, SHUT_WR) = 0"),
-    "close": (_DESCRIPTOR, "close(4) = 0"),
-    "fcntl": (
-        rf"{_DESCRIPTOR} , (?:F_GETFL|F_SETFL , {_OPENED})",
-        "fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0",
-    ),
-    "setsockopt": (
-        rf"{_DESCRIPTOR} , (?:{_SET})",
-        "setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0",
-    ),
-    "getsockopt": (
-        rf"{_DESCRIPTOR} , SOL_SOCKET , SO_ERROR , \[ -?{_NUMBER} \] , \[ 4 \]",
-        "getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0",
-    ),
-}
+_PACKET = re.compile(_pattern("<PACKET>"))
+_CALL = re.compile(_pattern("<CALL>"), re.ASCII)
+_CALLS = {name: (_pattern(texts[0]), texts[1]) for name, texts in _ALLOWED["calls"].items()}
 """Name of a call to the arguments that it may have, and an example."""
 _REMEDY = (
     "Use TCP packets and calls only, each on its own line with its time: no shell commands (`),"

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from labs.definition.answers import OwnParts
 from labs.definition.assignment import Late, Variant
@@ -54,34 +54,35 @@ class Verdict(StrEnum):
     BY_HAND = "by hand", "points given by a person"
 
 
-class FlagKind(StrEnum):
-    TWICE = "twice"
-    WHOSE = "whose"
-    NOT_REAL_TIME = "not real time"
-    REAL_TIME = "real time"
-    BAND = "band"
-    UNREADABLE = "unreadable"
-    NEW_HAND_IN = "new hand-in"
-    NO_RUN = "no run"
-    MANIFEST = "manifest"
-    OTHER_SETTINGS = "other settings"
-    CAPTURES = "captures"
-    CUT_SHORT = "cut short"
-    FILES = "files"
-    WITNESSES = "witnesses"
-    TYPED = "typed"
-    SAME_CAPTURES = "same captures"
-    OTHER_VARIANT = "other variant"
-    SAME_TEXT = "same text"
-    NOT_CARRIED = "not carried"
+FlagKind = Literal[
+    "twice",
+    "whose",
+    "not real time",
+    "real time",
+    "band",
+    "unreadable",
+    "new hand-in",
+    "no run",
+    "manifest",
+    "other settings",
+    "captures",
+    "cut short",
+    "files",
+    "witnesses",
+    "typed",
+    "same captures",
+    "other variant",
+    "same text",
+    "not carried",
+]
 
-
-class State(StrEnum):
-    GRADED = "graded"
-    LOOK = "look"
-    MARKED_BY_HAND = "marked by hand"
-    COULD_NOT_GRADE = "could not grade"
-    NOT_HANDED_IN = "not handed in"
+State = Literal[
+    "graded",
+    "look",
+    "marked by hand",
+    "could not grade",
+    "not handed in",
+]
 
 
 @dataclass(frozen=True)
@@ -111,11 +112,9 @@ class AnswerMark:
 
 
 _FOR_THE_STUDENT = {
-    FlagKind.TWICE: "There is another hand-in under your name.",
-    FlagKind.WHOSE: "It was handed in by another student than the one whom it names.",
-    FlagKind.NOT_REAL_TIME: (
-        "It says that it was made in real time, and not all of its files say so."
-    ),
+    "twice": "There is another hand-in under your name.",
+    "whose": "It was handed in by another student than the one whom it names.",
+    "not real time": ("It says that it was made in real time, and not all of its files say so."),
 }
 _OF_ANOTHER = "Parts of it are the same as another student's, or fit another student's run."
 
@@ -203,22 +202,22 @@ class Case:
     @property
     def state(self) -> State:
         if self.absent:
-            return State.NOT_HANDED_IN
+            return "not handed in"
         if self.refused:
-            return State.MARKED_BY_HAND if self.marks else State.COULD_NOT_GRADE
-        return State.LOOK if self.flags else State.GRADED
+            return "marked by hand" if self.marks else "could not grade"
+        return "look" if self.flags else "graded"
 
     @property
     def points(self) -> float | None:
         """The points so far; None if it could not be graded, or there is no hand-in."""
-        if not self.marks and self.state in (State.COULD_NOT_GRADE, State.NOT_HANDED_IN):
+        if not self.marks and self.state in ("could not grade", "not handed in"):
             return None
         return round(sum(mark.points or 0.0 for mark in self.marks), 2)
 
     @property
     def final(self) -> float | None:
         """The points that course systems get; None while something waits for a person."""
-        waits = self.open or self.state in (State.LOOK, State.COULD_NOT_GRADE)
+        waits = self.open or self.state in ("look", "could not grade")
         return None if waits else self.after_lateness(self.points)
 
     def after_lateness(self, points: float | None) -> float | None:

@@ -25,7 +25,7 @@ from labs.definition.runs import (
 )
 from labs.definition.spec import LabRun, LabSpec
 from labs.definition.written import in_digits
-from labs.grading.case import AnswerMark, Case, Flag, FlagKind
+from labs.grading.case import AnswerMark, Case, Flag
 from labs.grading.marking import marker_of
 from labs.grading.tables import Person
 from labs.measuring.measures import MeasuredRun, Values
@@ -135,7 +135,7 @@ def outside_bands(bands: Mapping[str, tuple[float, float]], key: Key) -> Iterato
         if value is not None and not low <= value <= high:
             between = f"between {in_digits(low)} and {in_digits(high)}"
             text = f"{name}: {in_digits(value)} was captured, and repeated runs lie {between}."
-            yield Flag(FlagKind.BAND, text)
+            yield Flag("band", text)
 
 
 def not_carried_flags(tested: TestedPrograms, repeated: RunValues) -> Iterator[Flag]:
@@ -144,10 +144,10 @@ def not_carried_flags(tested: TestedPrograms, repeated: RunValues) -> Iterator[F
         for number, result in enumerate(results, 1):
             if result.not_carried:
                 text = f"{question}, network {number}: {result.reason}."
-                yield Flag(FlagKind.NOT_CARRIED, text)
+                yield Flag("not carried", text)
     for name, seeds in repeated.items():
         for sentence in MeasuredRun(tuple(seeds)).not_carried:
-            yield Flag(FlagKind.NOT_CARRIED, f"Run {name}: {sentence}.")
+            yield Flag("not carried", f"Run {name}: {sentence}.")
 
 
 @dataclass(frozen=True)
@@ -183,12 +183,12 @@ def mark(
     own, flags = key_of(lab, case.runs, case.own_variant), []
     if own is None:
         problem = "The files handed in give no key; the answers are marked by the repeated run."
-        flags.append(Flag(FlagKind.UNREADABLE, problem))
+        flags.append(Flag("unreadable", problem))
         own = key_of(lab, case.repeated, case.own_variant)
     key = _finite(own) if own else Key()
     keys = [each for values in spread if (each := key_of(lab, values, case.own_variant))]
     bands = bands_of(lab, keys)
-    unreadable = any(flag.kind == FlagKind.UNREADABLE for flag in (*case.flags, *flags))
+    unreadable = any(flag.kind == "unreadable" for flag in (*case.flags, *flags))
     marker = replace(
         marker_of(lab, key, tolerance, case.own_variant),
         pictures=case.inspected.pictures,

@@ -114,9 +114,9 @@ def check_label(
         shares = contained_as(dict[str, float], shared_packets, *folders, captures)
     except TcplabError as error:
         problem = f"Run {run.name}: whether it was cannot be checked. {error}"
-        return case.flagged(Flag(FlagKind.REAL_TIME, problem))
+        return case.flagged(Flag("real time", problem))
     sentences += _likeness(handed_in, records, shares)
-    return case.flagged(*_flags(FlagKind.NOT_REAL_TIME, run, sentences))
+    return case.flagged(*_flags("not real time", run, sentences))
 
 
 def _flags(kind: FlagKind, run: LabRun, sentences: Iterable[str]) -> Iterator[Flag]:
@@ -246,11 +246,11 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     case = replace(case, expected={**case.expected, run.name: digests_of(records)})
     if handed_in is None:
         missing = f"The run {run.name} was not handed in; the answers are marked by the"
-        return case.flagged(Flag(FlagKind.NO_RUN, f"{missing} repeated run."))
+        return case.flagged(Flag("no run", f"{missing} repeated run."))
     if handed_in.misfits:
         more = ", ..." if len(handed_in.misfits) > _SHOWN else ""
         listed = f"not what its manifest says: {', '.join(handed_in.misfits[:_SHOWN])}{more}"
-        case = case.flagged(*_flags(FlagKind.MANIFEST, run, [listed]))
+        case = case.flagged(*_flags("manifest", run, [listed]))
     digests = digests_of(records).items()
     native = handed_in.testbed == "native"
     authentic = not native and all(handed_in.files.get(name) == digest for name, digest in digests)
@@ -258,7 +258,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     if native:
         return _native(case, run, handed_in, course)
     sentences = [] if authentic else other_settings(run, case.own_variant, handed_in, case.own)
-    return case.flagged(*_flags(FlagKind.OTHER_SETTINGS, run, sentences))
+    return case.flagged(*_flags("other settings", run, sentences))
 
 
 def has_doubtful_packets(case: Case, run: LabRun) -> bool:
@@ -319,9 +319,9 @@ def settle(
         differing = contained_as(list[Difference], differences, raw, place, names)
     except TcplabError as error:
         problem = f"Run {run.name}: the captures could not be compared. {error}"
-        return case.flagged(Flag(FlagKind.CAPTURES, problem))
+        return case.flagged(Flag("captures", problem))
     only_cut = bool(differing) and all(each.cut for each in differing) and not other_files
-    kind = FlagKind.CUT_SHORT if only_cut else FlagKind.CAPTURES if differing else FlagKind.FILES
+    kind: FlagKind = "cut short" if only_cut else "captures" if differing else "files"
     sentences = [difference.sentence for difference in differing[:_SHOWN]] or [
         f"{other_files[0]} is another file than the run gives"
     ]
@@ -337,7 +337,7 @@ def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> Case:
         values = contained_as(dict[str, Values], values_of, place)
     except TcplabError as error:
         problem = f"it cannot be analysed ({error}); marked by the repeated run"
-        return case.flagged(*_flags(FlagKind.UNREADABLE, run, [problem]))
+        return case.flagged(*_flags("unreadable", run, [problem]))
     if not any(values.values()):
         return case
     marked = "the answers are marked by the captures that were handed in."
@@ -351,13 +351,13 @@ def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> 
     case = case.noted(f"{made}, so it cannot be repeated packet by packet.")
     if not course.native:
         unseen = f"{made}, which this course does not accept unseen."
-        case = case.flagged(Flag(FlagKind.REAL_TIME, unseen))
+        case = case.flagged(Flag("real time", unseen))
     sentences = other_settings(run, case.own_variant, handed_in, case.own)
-    case = case.flagged(*_flags(FlagKind.OTHER_SETTINGS, run, sentences))
+    case = case.flagged(*_flags("other settings", run, sentences))
     case = _measure(case, run, handed_in)
     measured = {name: each for values in case.runs[run.name] for name, each in values.items()}
     contradicted = (f"Run {run.name}, {sentence}." for sentence in inconsistencies(measured))
-    return case.flagged(*(Flag(FlagKind.WITNESSES, text) for text in contradicted))
+    return case.flagged(*(Flag("witnesses", text) for text in contradicted))
 
 
 _TYPING = Allowance(120.0, 6 << 30)
@@ -380,4 +380,4 @@ def repeat_typed(case: Case, lab: LabSpec) -> Case:
         problems = [f"{TYPED} could not be repeated: {error}"]
     if not problems:
         return case.noted(f"The commands of {TYPED} print the same when they are repeated.")
-    return case.flagged(*(Flag(FlagKind.TYPED, sentence) for sentence in problems))
+    return case.flagged(*(Flag("typed", sentence) for sentence in problems))

@@ -20,7 +20,7 @@ from typing import Any
 from labs.definition.assignment import Dates, Late, as_text, rubric_items
 from labs.definition.catalogue import FOLDER
 from labs.definition.spec import LabSpec
-from labs.grading.case import AnswerMark, Case, Flag, FlagKind, Verdict
+from labs.grading.case import AnswerMark, Case, Flag, Verdict
 from labs.grading.moodle import Worksheet
 from topologies.data import from_data
 from topologies.errors import UsageError
@@ -172,7 +172,7 @@ def apply_acceptances(case: Case, acceptances: Acceptances) -> Case:
             case = replace(case, flags=left, accepted=(*case.accepted, *seen))
             case = case.noted(f"Looked at and accepted. {line.comment}".strip())
     if case.flags and lines and others:
-        return case.flagged(Flag(FlagKind.NEW_HAND_IN, _ANOTHER))
+        return case.flagged(Flag("new hand-in", _ANOTHER))
     return case
 
 

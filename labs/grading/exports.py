@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from analysis.records.json_reader import typed
 from labs.definition.spec import LabSpec
-from labs.grading.case import AnswerMark, Case, ExportedPoints, Flag, FlagKind, State
+from labs.grading.case import AnswerMark, Case, ExportedPoints, Flag
 from labs.grading.tables import FilledTable, ForeignTable, Person, read_foreign_table, table
 from topologies.errors import UsageError
 from topologies.notation import json_value
@@ -176,7 +176,7 @@ def check_submitter(case: Case, people: Sequence[Person], emails: Sequence[str])
         return case
     submitters = ", ".join(emails)
     text = f"It was submitted by {submitters} and is of {case.student}."
-    return case.flagged(Flag(FlagKind.WHOSE, text, submitters))
+    return case.flagged(Flag("whose", text, submitters))
 
 
 def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
@@ -196,7 +196,7 @@ def results(lab: LabSpec, case: Case) -> dict[str, Any]:
 
     Answers that a person reads are left out: their points are given on Gradescope.
     """
-    if case.state in (State.COULD_NOT_GRADE, State.LOOK):
+    if case.state in ("could not grade", "look"):
         output = "A person will look at this hand-in before it has points."
         if case.refused:
             output = f"Could not be graded: {case.refused}"

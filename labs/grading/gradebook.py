@@ -16,7 +16,6 @@ from statistics import correlation, fmean, median, pstdev
 
 from labs.definition import catalogue
 from labs.definition.answers import decoded
-from labs.grading.case import State
 from labs.grading.tables import Person, table
 from topologies import untrusted
 from topologies.errors import UsageError
@@ -38,7 +37,7 @@ class GradedLab:
 
     def row(self, person: Person) -> dict[str, str]:
         """Return the row of a student, else that of the group."""
-        absent = {"state": State.NOT_HANDED_IN, "final": ""}
+        absent = {"state": "not handed in", "final": ""}
         return self.rows.get(person.id) or self.rows.get(person.group) or absent
 
     def final(self, person: Person) -> float | None:
@@ -95,7 +94,7 @@ def status(labs: Sequence[GradedLab], people: Sequence[Person]) -> list[list[obj
     rows.append(["mean", "", "", *(round(fmean(each), 2) if each else "" for each in finals)])
     rows.append(["median", "", "", *(round(median(each), 2) if each else "" for each in finals)])
     cells = [[each.cell(person) for person in people] for each in labs]
-    rows.append(["missing", "", "", *(each.count(State.NOT_HANDED_IN) for each in cells)])
+    rows.append(["missing", "", "", *(each.count("not handed in") for each in cells)])
     return rows
 
 

@@ -9,11 +9,10 @@ are graded, and a person decides.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
-from enum import StrEnum
 
 from labs.definition.answers import displayable
 from labs.definition.assignment import student_id
-from labs.grading.case import Case, Flag, FlagKind
+from labs.grading.case import Case, Flag
 from labs.grading.intake import Intake
 from topologies.errors import TcplabError, UsageError
 
@@ -79,7 +78,7 @@ def _choose(group: Sequence[Case]) -> CountingHandIns:
         f"{case.hand_in.label} was uploaded too and is not graded: {reason}."
         for case, reason in left
     ]
-    flagged = first.flagged(*(Flag(FlagKind.TWICE, text) for text in texts))
+    flagged = first.flagged(*(Flag("twice", text) for text in texts))
     counts = f"{first.hand_in.label} counts"
     return CountingHandIns([flagged, *also], [(case, f"{why}; {counts}") for case, why in left])
 
@@ -120,16 +119,6 @@ _SHOWN = 300
 _NAMED = 20  # lines in the terminal
 
 
-class FileFate(StrEnum):
-    """Fate of a file of a download: that of its hand-in, or of a file outside of hand-ins."""
-
-    GRADED = "graded"
-    COULD_NOT_GRADE = "could not grade"
-    NOT_GRADED = "not graded"
-    IGNORED = "ignored"
-    REFUSED = "refused"
-
-
 @dataclass(frozen=True)
 class IntakeLine:
     """One file of a download. `size` is in bytes; `look` says that a person should know.
@@ -141,7 +130,7 @@ class IntakeLine:
     file: str
     whose: str
     size: int
-    became: FileFate
+    became: str
     why: str = ""
     look: bool = False
 
@@ -162,15 +151,14 @@ class DownloadReport:
     def summary(self) -> str:
         count = Counter(line.became for line in self.lines)
         parts = [f"{_number(self.hand_ins, 'hand-in')} of {_number(self.students, 'student')}"]
-        if (inside := count[FileFate.GRADED]) != self.hand_ins:
+        if (inside := count["graded"]) != self.hand_ins:
             parts[0] += f" in {_number(inside, 'file')}"
         if self.unreadable:
             parts.append(f"{_number(self.unreadable, 'hand-in')} that could not be graded")
         if self.superseded:
             others = _number(self.superseded, "other hand-in")
             parts.append(f"{others} of the same students not graded")
-        fates = (FileFate.IGNORED, FileFate.REFUSED)
-        parts += [f"{count[became]} {became}" for became in fates if count[became]]
+        parts += [f"{count[fate]} {fate}" for fate in ("ignored", "refused") if count[fate]]
         return f"{_number(len(self.lines), 'file')}: {', '.join(parts)}."
 
     def terminal_lines(self) -> list[str]:
@@ -210,7 +198,7 @@ def _line(
     file, hand_in, reason = intake.files[index], intake.belongs.get(index), intake.others.get(index)
     name = _shown(file.path)
     if hand_in is None and reason:
-        became = FileFate.REFUSED if file.problem else FileFate.IGNORED
+        became = "refused" if file.problem else "ignored"
         why = _shown(file.problem) or reason.text
         return IntakeLine(name, reason.whose, file.size, became, why, reason.look)
     if id(hand_in) not in outcomes:
@@ -218,9 +206,8 @@ def _line(
     case, superseded = outcomes[id(hand_in)]
     student, why = _shown(case.student), _shown(superseded or case.refused)
     if index in intake.passed:
-        return IntakeLine(name, student, file.size, FileFate.IGNORED, _PASSED)
-    fate = FileFate.COULD_NOT_GRADE if case.refused else FileFate.GRADED
-    fate = FileFate.NOT_GRADED if superseded else fate
+        return IntakeLine(name, student, file.size, "ignored", _PASSED)
+    fate = "not graded" if superseded else "could not grade" if case.refused else "graded"
     return IntakeLine(name, student, file.size, fate, why, bool(why))
 
 

@@ -110,32 +110,34 @@ class Marker:
         }
 
     def _mark(self, question: Question, answers: Answers) -> AnswerMark:
-        given = answers.get(question.id, [])
+        name, kind, given = question.id, question.kind, answers.get(question.id, [])
         shown, expected = ", ".join(given), self.expected(question)
-        empty = AnswerMark(question.id, shown, expected, 0.0, Verdict.EMPTY, "Not answered.")
-        if question.kind == "module":
-            return empty.for_person("") if given else replace(empty, note="")
-        if question.kind == "script":
-            return open_questions.script(question, given, self.trials.get(question.id), empty)
-        if question.kind == "program":
-            return open_questions.program(question, self.tested.get(question.id, ()), empty)
-        if question.kind == "prediction":
-            return open_questions.prediction(
-                question, given, self.recorded.get(question.id, []), empty
-            )
-        if question.kind in ("text", "graph"):
-            return self._by_hand(question, given, empty)
+        empty = AnswerMark(name, shown, expected, 0.0, Verdict.EMPTY, "Not answered.")
+        match kind:
+            case "module":
+                return empty.for_person("") if given else replace(empty, note="")
+            case "program":
+                return open_questions.program(question, self.tested.get(name, ()), empty)
+            case "prediction":
+                recorded = self.recorded.get(name, [])
+                return open_questions.prediction(question, given, recorded, empty)
         if not given:
             return empty
-        if question.kind == "forecast":
-            return open_questions.forecast(
-                question, given[0], self.hidden.get(question.id, ()), empty
-            )
-        if question.kind == "evidence":
-            run = self.runs.get(question.run)
-            return open_questions.evidence(question, given[0], self.key, empty, run)
-        if question.kind == "design":
-            return open_questions.design(question, given[0], self.key, empty)
+        match kind:
+            case "script":
+                return open_questions.script(question, self.trials.get(name), empty)
+            case "graph" if name not in self.pictures:
+                note = f"'{given[0][:60]}' was not handed in, or is no PNG or JPEG picture."
+                return replace(empty, note=note)
+            case "text" | "graph":
+                return empty.for_person("It is read by a person.")
+            case "forecast":
+                return open_questions.forecast(question, given[0], self.hidden.get(name, ()), empty)
+            case "evidence":
+                run = self.runs.get(question.run)
+                return open_questions.evidence(question, given[0], self.key, empty, run)
+            case "design":
+                return open_questions.design(question, self.key, empty)
         if question.options:
             return self._options(question, set(given), empty)
         return self._number(question, given[0], answers, empty)
@@ -155,10 +157,8 @@ class Marker:
         return self._value(question)
 
     def _value(self, question: Question) -> str:
-        value = self.key.numbers[question.id]
-        counted = unit_named(question.unit) == COUNT
-        unit = "" if counted else question.unit
-        return f"{in_digits(value)} {unit}".strip()
+        unit = "" if unit_named(question.unit) == COUNT else question.unit
+        return f"{in_digits(self.key.numbers[question.id])} {unit}".strip()
 
     def model(self, question: Question) -> str:
         """Return the model answer with the values of this run; empty if there is none."""
@@ -167,14 +167,6 @@ class Marker:
             if other.id in self.key.numbers:
                 text = text.replace(f"{{{other.id}}}", self._value(other))
         return text
-
-    def _by_hand(self, question: Question, given: list[str], empty: AnswerMark) -> AnswerMark:
-        if not given:
-            return empty
-        if question.kind == "graph" and question.id not in self.pictures:
-            note = f"'{given[0][:60]}' was not handed in, or is no PNG or JPEG picture."
-            return replace(empty, note=note)
-        return empty.for_person("It is read by a person.")
 
     def _options(self, question: Question, given: set[str], empty: AnswerMark) -> AnswerMark:
         right = self.key.choices.get(question.id, set())
@@ -265,11 +257,9 @@ class Marker:
         if question.id not in self.derived:
             return None
         try:
+            units = {name: unit_named(self.lab.question(name).unit) for name in question.follows}
             earlier = {
-                name: (
-                    parse_number(answers[name][0]).within(unit_named(self.lab.question(name).unit))
-                )
-                for name in question.follows
+                name: parse_number(answers[name][0]).within(unit) for name, unit in units.items()
             }
             return self.derived[question.id](earlier, self.variables)
         except (ValueError, IndexError, KeyError, ZeroDivisionError, OverflowError):

@@ -73,7 +73,7 @@ def _what_it_is(question: Question, frame: WrittenFrame, run: MeasuredRun) -> st
     return f"This frame is {', and '.join(events)}."
 
 
-def design(question: Question, text: str, key: Key, empty: AnswerMark) -> AnswerMark:
+def design(question: Question, key: Key, empty: AnswerMark) -> AnswerMark:
     """Give a share of the points for each bound that the student's own configuration keeps.
 
     One without bounds earns them by being carried out.
@@ -169,16 +169,12 @@ def expected(question: Question, key: Key) -> str:
     return f"{kind} {shown}{more}" if frames else ""
 
 
-def script(
-    question: Question, given: list[str], trial: ScriptTrial | None, empty: AnswerMark
-) -> AnswerMark:
+def script(question: Question, trial: ScriptTrial | None, empty: AnswerMark) -> AnswerMark:
     """Give all points if it passes on the lab's kernel, and on none that does otherwise.
 
     A script that fails on the lab's kernel earns no points: its claim is false. Another kernel
     counts only if the script fails there at a packet of the kernel.
     """
-    if not given:
-        return empty
     if trial is None:
         return empty.for_person("It was not run: a person reads it.")
     if trial.problem:

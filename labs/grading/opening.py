@@ -20,7 +20,7 @@ from labs.definition.runs import (
     MODULE,
 )
 from labs.definition.scripts import ScriptTrial, handed_in_script
-from labs.grading.case import Case, Flag, FlagKind
+from labs.grading.case import Case, Flag
 from labs.grading.class_grading import ClassGrading
 from labs.grading.inspection import InspectedHandIn, fingerprint, inspect
 from labs.grading.intake import HandIn
@@ -138,7 +138,7 @@ def _identify(case: Case, grading: ClassGrading) -> Case:
         case = _believe(case, grading)
     elif claimed and student_id(claimed) != case.person.id:
         reason = f"It was handed in by {case.person.id} and says that it is of {claimed}."
-        case = case.flagged(Flag(FlagKind.WHOSE, reason, claimed))
+        case = case.flagged(Flag("whose", reason, claimed))
     student = case.person.id if case.person else claimed
     return replace(case, variant=variant(grading.course, grading.lab, student))
 
@@ -157,7 +157,7 @@ def _believe(case: Case, grading: ClassGrading) -> Case:
         raise TcplabError(f"'{student}' is not in the class.", remedy)
     case = replace(case, person=person)
     reason = ownership_doubt(case.hand_in, grading.people, person)
-    return case.flagged(Flag(FlagKind.WHOSE, reason, claimed)) if reason else case
+    return case.flagged(Flag("whose", reason, claimed)) if reason else case
 
 
 def require_course(cases: Sequence[Case], course: Course) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from labs.definition.assignment import Course, common_mistakes, drawn_number, rubric_items
 from labs.definition.runs import MODULE
 from labs.definition.spec import LabSpec, Question
-from labs.grading.case import AnswerMark, Case, FlagKind, State, Verdict, exported_points
+from labs.grading.case import AnswerMark, Case, Verdict, exported_points
 from labs.grading.decisions import REST, Acceptances, Override, Overrides
 from labs.grading.intake import HandIn
 from labs.grading.intake_report import EMPTY_REPORT, DownloadReport
@@ -85,7 +85,7 @@ def ranking(lab: LabSpec, cases: Sequence[Case]) -> list[Place]:
 
 def _is_ranked(lab: LabSpec, case: Case) -> bool:
     tested = lab.leaderboard is not None and case.tested.get(lab.leaderboard.question)
-    return bool(tested) and case.state is State.GRADED
+    return bool(tested) and case.state == "graded"
 
 
 def _score(lab: LabSpec, case: Case) -> float:
@@ -164,7 +164,7 @@ def _without_key(case: Case) -> Case:
     """Return a case that says what is wrong about an answer, and no right one."""
     outside = "A number of a run in real time lies outside of repeated runs."
     flags = tuple(
-        replace(flag, text=outside) if flag.kind is FlagKind.BAND else flag for flag in case.flags
+        replace(flag, text=outside) if flag.kind == "band" else flag for flag in case.flags
     )
     marks = tuple(replace(mark, expected="") for mark in case.marks)
     return replace(case, marks=marks, flags=flags, bands={})
@@ -285,7 +285,7 @@ def reading_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
             for each, answers in queue
             if answers
         ],
-        "looks": [case for case in cases if case.state is State.LOOK],
+        "looks": [case for case in cases if case.state == "look"],
         "refused": [case for case in cases if case.refused],
         "rest": REST,
         "decided": to_data(graded_class.overrides) | to_data(graded_class.acceptances),

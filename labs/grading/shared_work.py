@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations, islice, permutations
 
 from labs.definition.spec import LabSpec
-from labs.grading.case import Case, Flag, FlagKind
+from labs.grading.case import Case, Flag
 
 _ALIKE = 0.7
 """Words in common, of all words of both (Jaccard's index): from here on sentences are alike."""
@@ -97,7 +97,7 @@ def same_captures(cases: Sequence[Case]) -> Iterator[tuple[Case, Flag]]:
         and (held.own is None or held.own != theirs.own)
     }:
         reason = f"Run {run} holds captures that {other.student} handed in too."
-        yield case, Flag(FlagKind.SAME_CAPTURES, reason, other.student)
+        yield case, Flag("same captures", reason, other.student)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def other_variants(
     for other, right in zip(strangers, fits(strangers), strict=True):
         if len(right) >= needed and len(set(right) - set(case.right)) >= _LEAST_FITS - 1:
             reason = f"{len(right)} of {len(numbers)} numbers fit the run of {other.student}."
-            case = case.flagged(Flag(FlagKind.OTHER_VARIANT, reason, other.student))
+            case = case.flagged(Flag("other variant", reason, other.student))
     return case
 
 
@@ -138,7 +138,7 @@ def same_texts(cases: Sequence[Case], lab: LabSpec) -> Iterator[tuple[Case, Flag
         for text, group in groups.items():
             for case, other in permutations(group, 2) if len(text) >= _LEAST_TEXT else ():
                 reason = f"The text for {question.id} is that of {other.student}."
-                yield case, Flag(FlagKind.SAME_TEXT, reason, other.student)
+                yield case, Flag("same text", reason, other.student)
 
 
 def same_student(cases: Sequence[Case]) -> Iterator[tuple[Case, Flag]]:
@@ -148,4 +148,4 @@ def same_student(cases: Sequence[Case]) -> Iterator[tuple[Case, Flag]]:
         groups[case.student].append(case)
     for case, other in chain.from_iterable(permutations(group, 2) for group in groups.values()):
         reason = f"There is another hand-in of {case.student}: {other.hand_in.label}."
-        yield case, Flag(FlagKind.TWICE, reason)
+        yield case, Flag("twice", reason)

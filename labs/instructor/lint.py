@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 from experiments.spec import ExperimentSpec
 from labs.definition import catalogue
@@ -25,6 +26,7 @@ from labs.measuring.references import program_value
 from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_text
 from topologies.errors import TcplabError
+from topologies.notation import toml_file
 
 MOST_COPIED, MOST_GUESSED, MOST_READ = Fraction(15, 100), Fraction(10, 100), Fraction(25, 100)
 """Of a lab's points."""
@@ -133,21 +135,9 @@ def lix(markdown: str) -> float:
 
 WORDS_A_MINUTE = 200
 """Of prose that is read with care; 238 is the mean of adults in English (Brysbaert 2019)."""
-MINUTES: Mapping[Kind, float] = {
-    "prediction": 1.0,
-    "number": 2.5,
-    "evidence": 4.0,
-    "choice": 2.0,
-    "choices": 3.0,
-    "design": 3.0,
-    "text": 8.0,
-    "graph": 8.0,
-    "module": 45.0,
-    "script": 10.0,
-    "forecast": 15.0,
-    "program": 100.0,
-}
-"""For each question by its kind: a guess."""
+_DATA = toml_file(Path(__file__).with_suffix(".toml"))
+MINUTES: Mapping[Kind, float] = _DATA["minutes"]
+_SOURCES: Mapping[ValueSource, str] = _DATA["sources"]
 CALCULATED = 1.5
 """The same for a number that follows from earlier answers."""
 FAR = 0.2
@@ -177,16 +167,6 @@ def _minutes_of(question: Question) -> float:
     return CALCULATED if question.follows else MINUTES[question.kind]
 
 
-_SOURCES: dict[ValueSource, str] = {
-    "iperf": r"\.(?:server|client)\.txt",
-    "datagrams": r"\bdatagrams?\b.*\.server\.txt|\.server\.txt.*\bdatagrams?\b",
-    "exchanges": r"exchanges\.json",
-    "counters": r"counters\.json",
-    "sockets": r"sockets\.jsonl",
-    "queues": r"qdiscs\.json",
-    "frames": r"\.pcap",
-    "connections": r"rexmt|tcptrace",
-}
 _HOST_FILE = re.compile(r"\b(\w+)(?:\.sockets\.jsonl|-eth\d\.pcap)")
 _RUN_NAME = re.compile(r"[Rr]uns? ((?:`\w+`(?:, | and )?)+)")
 _HINTS = 2

@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import geometric_mean, mean, median
 
 from analysis.rendering import write
-from labs.definition.answers import Answers, examples_of
-from labs.definition.assignment import SELF_STUDY, Course, Variant, variant
+from labs.definition.answers import examples_of
+from labs.definition.assignment import SELF_STUDY, Course, variant
 from labs.definition.forecast import HiddenResult, names_in, read_rule, scored
 from labs.definition.key import Key, key_module
 from labs.definition.runs import NO_PARTS
@@ -47,42 +47,39 @@ _NO_REASON = "I expect that because it sounds better."
 
 def copied_share(marker: Marker, runs: Runs) -> float:
     """Return the share of the points that the autopilot earns on a variant."""
-    answers = copied_answers(marker, runs)
-    recorded = {each.id: [_predicted(each)] for each in marker.lab.questions if each.before}
+    predicted = (each for each in marker.lab.questions if each.before)
+    recorded = {each.id: [each.options[0].id if each.options else _NO_REASON] for each in predicted}
+    answers = {each.id: _copied(marker, each, runs) for each in marker.lab.questions}
     return _earned(replace(marker, recorded=recorded), answers)
 
 
-def copied_answers(marker: Marker, runs: Runs) -> Answers:
-    """Return the autopilot's answers."""
-    lab, key, examples = marker.lab, marker.key, examples_of(marker.lab, None).settings
-    answers: Answers = {}
-    for question in lab.questions:
-        if question.kind == "number" and question.id in key.numbers:
-            answers[question.id] = [f"{key.numbers[question.id]:.6g} {question.unit}".strip()]
-        elif question.kind == "evidence":
-            answers[question.id] = [str(number) for number in key.frames.get(question.id, {})][:1]
-        elif question.kind in ("choice", "choices"):
-            answers[question.id] = sorted(key.choices.get(question.id, ()))
-        elif question.kind == "design":
-            answers[question.id] = [" ".join(examples.get(question.run, ()))]
-        elif question.kind == "forecast":
-            condition, _, name = question.value.partition("/")
-            answers[question.id] = [f"{runs[question.run](condition, name):.6f} within 50%"]
-    return answers
+def _copied(marker: Marker, question: Question, runs: Runs) -> list[str]:
+    """Return the autopilot's answer."""
+    name, key = question.id, marker.key
+    match question.kind:
+        case "number" if name in key.numbers:
+            return [f"{key.numbers[name]:.6g} {question.unit}".strip()]
+        case "evidence":
+            return [str(number) for number in key.frames.get(name, {})][:1]
+        case "choice" | "choices":
+            return sorted(key.choices.get(name, ()))
+        case "design":
+            return [" ".join(examples_of(marker.lab, None).settings.get(question.run, ()))]
+        case "forecast":
+            condition, _, measure = question.value.partition("/")
+            return [f"{runs[question.run](condition, measure):.6f} within 50%"]
+    return []
 
 
 def guessed_share(marker: Marker) -> float:
     """Return the share that guesses earn on average: any option, and one value as a rule."""
     lab = marker.lab
-    options = sum(
-        question.points / len(question.options)
-        for question in lab.questions
-        if question.kind == "choice"
-    )
+    choices = (question for question in lab.questions if question.kind == "choice")
+    options = sum(question.points / len(question.options) for question in choices)
     rules = {
-        question.id: [f"{_typical(marker.hidden[question.id]):.6f} within 100%"]
-        for question in lab.questions
-        if marker.hidden.get(question.id)
+        name: [f"{geometric_mean(result.truth for result in results):.6f} within 100%"]
+        for name, results in marker.hidden.items()
+        if results
     }
     return options / lab.points + _earned(replace(marker, tested={}), rules)
 
@@ -129,23 +126,16 @@ def _share(text: str, results: Sequence[HiddenResult]) -> float:
         return 0.0  # a rule that divides by a loss of zero has no value here
 
 
-def _typical(results: Sequence[HiddenResult]) -> float:
-    return geometric_mean(result.truth for result in results)
-
-
 def _earned(marker: Marker, answers: Mapping[str, list[str]]) -> float:
     marks = marker.marks(dict(answers))
     return sum(mark.points or 0.0 for mark in marks) / marker.lab.points
 
 
-def _predicted(question: Question) -> str:
-    return question.options[0].id if question.options else _NO_REASON
-
-
 def lint_variants(preview: LabPreview) -> Iterator[LabFinding]:
     """Find variants with a false claim or a question without answer."""
     for runs, shown, marker in preview.variants:
-        where = f"in the variant {_values_of(runs.variant)}"
+        values = ", ".join(f"{name} {value}" for name, value in runs.variant.values)
+        where = f"in the variant {values}"
         if not shown:
             yield LabFinding("claim", f"it does not hold {where}")
         for question in unanswered(marker):
@@ -158,10 +148,6 @@ def lint_variants(preview: LabPreview) -> Iterator[LabFinding]:
         if share > most:
             found = f"{text} earns {share:.0%}, and {float(most):.0%} should be the most"
             yield LabFinding("points", found)
-
-
-def _values_of(variant: Variant) -> str:
-    return ", ".join(f"{name} {value}" for name, value in variant.values)
 
 
 @dataclass(frozen=True)
@@ -178,8 +164,8 @@ class LabPreview:
 
     @property
     def shown(self) -> list[bool]:
-        module = key_module(self.lab.name)
-        return [bool(module.lesson(runs.runs)) for runs in self.carried]
+        """For each variant, whether the claim holds."""
+        return [bool(key_module(self.lab.name).lesson(runs.runs)) for runs in self.carried]
 
     @property
     def summary(self) -> str:
@@ -190,18 +176,20 @@ class LabPreview:
         """The marker for each variant, with the widest tolerance of grading."""
         pictures = {each.id: "" for each in self.lab.questions if each.kind == "graph"}
         tolerance = {each.id: MOST_TOLERANCE for each in self.lab.questions}
-        pairs = zip(self.carried, self.keys, strict=True)
-        markers = (marker_of(self.lab, key, tolerance, runs.variant) for runs, key in pairs)
         return [
-            replace(marker, pictures=pictures, hidden=self.hidden, tested=self.packaged)
-            for marker in markers
+            replace(
+                marker_of(self.lab, key, tolerance, runs.variant),
+                pictures=pictures,
+                hidden=self.hidden,
+                tested=self.packaged,
+            )
+            for runs, key in zip(self.carried, self.keys, strict=True)
         ]
 
     @property
     def copied(self) -> float:
         """The mean share of the points that the autopilot earns."""
-        pairs = zip(self.markers, self.carried, strict=True)
-        return mean(copied_share(marker, runs.runs) for marker, runs in pairs)
+        return mean(copied_share(marker, runs.runs) for runs, _, marker in self.variants)
 
     @property
     def guessed(self) -> float:
@@ -252,8 +240,8 @@ def run_variants(
     carried = carry_out(lab, drawn, out, workers)
     keys = [runs.key(lab) for runs in carried]
     kinds = {question.kind for question in lab.questions}
-    hidden = carry_hidden(lab, course, out, workers) if kinds & {"forecast"} else {}
-    tested = carry_programs(lab, NO_PARTS, out, workers) if kinds & {"program"} else {}
+    hidden = carry_hidden(lab, course, out, workers) if "forecast" in kinds else {}
+    tested = carry_programs(lab, NO_PARTS, out, workers) if "program" in kinds else {}
     packaged = {name: [result for _, result in results] for name, results in tested.items()}
     return LabPreview(lab, carried, keys, time.monotonic() - begun, hidden, packaged)
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from labs.definition.assignment import Course, Variant, variant
 from labs.definition.key import Key, key_module
 from labs.definition.runs import command_of, variables_of
-from labs.definition.spec import LabSpec, Question
+from labs.definition.spec import LabSpec, Option, Question
 from labs.definition.written import COUNT, in_digits, unit_named
 from labs.grading.marking import MOST_TOLERANCE
 from labs.measuring.ranges import VariantRuns, carry_out
+from labs.templates.rendering import render
 from topologies.errors import UsageError
 
 _IN_BANK = ("number", "choice", "choices")
@@ -42,6 +43,14 @@ class BankQuestion:
     @property
     def right(self) -> set[str]:
         return self.key.choices[self.question.id]
+
+    def sign(self, option: Option) -> str:
+        """Return what GIFT writes in front of an option; Moodle knows shares of five decimals."""
+        is_right = option.id in self.right
+        if self.question.kind == "choice":
+            return "=" if is_right else "~"
+        wrong = max(1, len(self.question.options) - len(self.right))
+        return f"~%{round(100 / len(self.right) if is_right else -100 / wrong, 5):.8g}%"
 
     @property
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -92,49 +101,16 @@ def _unit(question: Question) -> str:
 
 def gift(questions: Sequence[BankQuestion]) -> str:
     """Return the bank in Moodle's GIFT format."""
-    return "".join(
-        f"::{_escaped(each.title)}::[markdown]{_escaped(each.text)} {{{_gift_answers(each)}}}\n\n"
-        for each in questions
-    )
+    return render("bank.gift.j2", {"questions": questions, "escaped": _escaped})
 
 
 def _escaped(text: str) -> str:
     return re.sub(r"([~=#{}:\\])", r"\\\1", " ".join(text.split()))
 
 
-def _gift_answers(each: BankQuestion) -> str:
-    if each.question.kind == "number":
-        wrong = "".join(f" =%0%{value}:0#{_escaped(note)}" for value, note in each.mistakes)
-        return f"#=%100%{each.value}:{each.tolerance:.4g}{wrong}"
-    options = each.question.options
-    if each.question.kind == "choice":
-        marks = {option.id: "=" if option.id in each.right else "~" for option in options}
-    else:
-        # Moodle knows shares of five decimals, such as 33.33333.
-        earns, costs = 100 / len(each.right), 100 / max(1, len(options) - len(each.right))
-        shares = {o.id: earns if o.id in each.right else -costs for o in options}
-        marks = {name: f"~%{round(share, 5):.8g}%" for name, share in shares.items()}
-    return " ".join(f"{marks[option.id]}{_escaped(option.text)}" for option in options)
-
-
 def text2qti(lab: LabSpec, questions: Sequence[BankQuestion]) -> str:
-    listed = (
-        f"Title: {each.title}\n{number}. {each.text}\n{_qti_answers(each)}\n"
-        for number, each in enumerate(questions, 1)
-    )
-    return f"Quiz title: {lab.title}\n\n" + "\n".join(listed)
-
-
-def _qti_answers(each: BankQuestion) -> str:
-    if each.question.kind == "number":
-        return f"=   {each.value} +- {each.tolerance:.4g}\n"
-    several = each.question.kind == "choices"
-    lines = []
-    for letter, option in zip("abcdefghijklmnop", each.question.options, strict=False):
-        right = option.id in each.right
-        sign = ("[*]" if right else "[ ]") if several else f"{'*' if right else ''}{letter})"
-        lines.append(f"{sign} {' '.join(option.text.split())}\n")
-    return "".join(lines)
+    """Return the bank as text2qti reads it."""
+    return render("bank.qti.j2", {"lab": lab, "questions": questions})
 
 
 def write_bank(

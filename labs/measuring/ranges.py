@@ -1,12 +1,14 @@
 """A lab's runs for any variant: an instructor's key, and whether all ranges show the lesson."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.run.session import ready_lab
+from experiments.study.grid import Combination
+from experiments.sweep.point import Record
 from experiments.sweep.progress import watching
 from experiments.sweep.run import runner_for
 from experiments.sweep.store import results
@@ -42,12 +44,10 @@ class VariantRuns:
         except TcplabError:
             raise
         except (KeyError, ZeroDivisionError) as error:
-            raise TcplabError(
-                f"The key cannot be computed: {error!r}.", "Correct the lab's key."
-            ) from None
-        if unasked := sorted(
-            {*key.numbers, *key.choices, *key.frames} - {q.id for q in lab.questions}
-        ):
+            problem = f"The key cannot be computed: {error!r}."
+            raise TcplabError(problem, "Correct the lab's key.") from None
+        asked = {question.id for question in lab.questions}
+        if unasked := sorted({*key.numbers, *key.choices, *key.frames} - asked):
             problem = f"The key answers '{unasked[0]}', which lab.toml does not ask."
             raise TcplabError(problem, "Correct one of them.")
         return key
@@ -62,6 +62,17 @@ class LessonResult:
     problem: str = ""
 
 
+@contextmanager
+def _references(
+    lab: LabSpec, runs: Iterable[Combination], out: Path, workers: int | None
+) -> Iterator[References]:
+    """Provide what runs such combinations; `out` remembers what was run."""
+    specs = [run.spec for run in runs]
+    with results(out) as memory, watching(lab.name) as watch:
+        ready = ready_lab(spec.kernel for spec in specs)
+        yield References(runner_for(ready, specs, workers), memory, watch)
+
+
 def carry_out(
     lab: LabSpec,
     variants: Sequence[Variant],
@@ -70,32 +81,47 @@ def carry_out(
     module: Path | None = None,
 ) -> list[VariantRuns]:
     """Run these variants, with `module` or the package's own; `out` remembers what was run."""
-    with scratch() as folder, results(out) as memory, watching(lab.name) as watch:
+    with scratch() as folder:
         own = examples_of(lab, module or example_module(folder))
-        specs = [combination_of(run, variants[0], own).spec for run in lab.runs]
-        ready = ready_lab(spec.kernel for spec in specs)
-        references = References(runner_for(ready, specs, workers), memory, watch)
-        points = {
-            (variant, run.name): [
-                references.point(combination_of(run, variant, own), seed)
-                for seed in seeds_of(run, variant)
-            ]
-            for variant in variants
-            for run in lab.runs
-        }
-        references.ask(point for listed in points.values() for point in listed)
-        keys = {which: [point.key for point in listed] for which, listed in points.items()}
-        return [
-            _carried(variant, {run.name: keys[variant, run.name] for run in lab.runs}, references)
-            for variant in variants
-        ]
+        first = [combination_of(run, variants[0], own) for run in lab.runs]
+        with _references(lab, first, out, workers) as references:
+            points = {
+                (variant, run.name): [
+                    references.point(combination_of(run, variant, own), seed)
+                    for seed in seeds_of(run, variant)
+                ]
+                for variant in variants
+                for run in lab.runs
+            }
+            references.ask(point for listed in points.values() for point in listed)
+            records = {
+                which: [references.records[point.key] for point in listed]
+                for which, listed in points.items()
+            }
+    return [
+        _carried(variant, {run.name: records[variant, run.name] for run in lab.runs})
+        for variant in variants
+    ]
+
+
+def _carried(variant: Variant, records: dict[str, list[Record]]) -> VariantRuns:
+    every = (record for listed in records.values() for record in listed)
+    if problem := next((record["problem"] for record in every if record["problem"]), ""):
+        return VariantRuns(variant, {}, problem)
+    runs = {
+        name: MeasuredRun(tuple(record["values"] for record in listed))
+        for name, listed in records.items()
+    }
+    return VariantRuns(variant, runs)
 
 
 def carry_hidden(
     lab: LabSpec, course: Course, out: Path, workers: int | None = None
 ) -> HiddenResults:
     """Run the hidden networks of a course; `out` remembers what was run."""
-    with _hidden_runs(lab, course, out, workers) as hidden:
+    with _references(lab, _nominal(lab), out, workers) as references:
+        hidden = HiddenRuns(lab, course, references)
+        references.ask(hidden.points())
         return hidden.results()
 
 
@@ -103,7 +129,9 @@ def carry_programs(
     lab: LabSpec, own: OwnParts, out: Path, workers: int | None = None
 ) -> dict[str, list[tuple[HiddenNetwork, TestedProgram]]]:
     """Run programs on the networks of self-study, which everybody knows; by question."""
-    with _hidden_runs(lab, SELF_STUDY, out, workers, own) as hidden:
+    with _references(lab, _nominal(lab), out, workers) as references:
+        hidden = HiddenRuns(lab, SELF_STUDY, references, own)
+        references.ask_for_programs([hidden.points()])
         tested = hidden.tested()
         return {
             name: list(zip(networks, tested[name], strict=True))
@@ -111,38 +139,9 @@ def carry_programs(
         }
 
 
-@contextmanager
-def _hidden_runs(
-    lab: LabSpec, course: Course, out: Path, workers: int | None, own: OwnParts | None = None
-) -> Iterator[HiddenRuns]:
-    """Provide the hidden runs, carried out."""
-    with results(out) as memory, watching(lab.name) as watch:
-        plain = [run for run in lab.runs if not run.chosen and not run.module]
-        specs = [combination_of(run, nominal_variant(lab)).spec for run in plain]
-        ready = ready_lab(spec.kernel for spec in specs)
-        way = runner_for(ready, specs, workers)
-        hidden = HiddenRuns(lab, course, References(way, memory, watch), own)
-        if own:
-            hidden.references.ask_for_programs([hidden.points()])
-        else:
-            hidden.references.ask(hidden.points())
-        yield hidden
-
-
-def _carried(variant: Variant, keys: dict[str, list[str]], references: References) -> VariantRuns:
-    records = {name: [references.records[key] for key in listed] for name, listed in keys.items()}
-    problems = [
-        record["problem"] for listed in records.values() for record in listed if record["problem"]
-    ]
-    if problems:
-        return VariantRuns(variant, {}, problems[0])
-    return VariantRuns(
-        variant,
-        {
-            name: MeasuredRun(tuple(record["values"] for record in listed))
-            for name, listed in records.items()
-        },
-    )
+def _nominal(lab: LabSpec) -> Iterator[Combination]:
+    plain = (run for run in lab.runs if not run.chosen and not run.module)
+    return (combination_of(run, nominal_variant(lab)) for run in plain)
 
 
 def corners(lab: LabSpec) -> list[Values]:
@@ -151,8 +150,7 @@ def corners(lab: LabSpec) -> list[Values]:
         [(span.name, value) for value in dict.fromkeys((span.values[0], span.values[-1]))]
         for span in lab.varies
     ]
-    middle = tuple((span.name, span.values[len(span.values) // 2]) for span in lab.varies)
-    return [*itertools.product(*ends), middle]
+    return [*itertools.product(*ends), nominal_variant(lab).values]
 
 
 def check_ranges(
@@ -169,20 +167,18 @@ def check_ranges(
         for values in chosen
         for seed in range(seeds)
     ]
-    return list(_shown(lab, carry_out(lab, variants, out, workers)))
+    return [_lesson(lab, runs) for runs in carry_out(lab, variants, out, workers)]
 
 
-def _shown(lab: LabSpec, carried: Sequence[VariantRuns]) -> Iterator[LessonResult]:
-    for variant_runs in carried:
-        try:
-            key = variant_runs.key(lab)
-        except TcplabError as error:
-            yield LessonResult(variant_runs.variant, False, str(error))
-            continue
-        odd = [
-            f"{name} of {value:.4g} would not be plausible"
-            for name, value in key.numbers.items()
-            if not lab.question(name).low <= value <= lab.question(name).high
-        ]
-        lesson = bool(key_module(lab.name).lesson(variant_runs.runs))
-        yield LessonResult(variant_runs.variant, lesson and not odd, "; ".join(odd))
+def _lesson(lab: LabSpec, runs: VariantRuns) -> LessonResult:
+    try:
+        key = runs.key(lab)
+    except TcplabError as error:
+        return LessonResult(runs.variant, False, str(error))
+    odd = [
+        f"{name} of {value:.4g} would not be plausible"
+        for name, value in key.numbers.items()
+        if not lab.question(name).low <= value <= lab.question(name).high
+    ]
+    lesson = bool(key_module(lab.name).lesson(runs.runs))
+    return LessonResult(runs.variant, lesson and not odd, "; ".join(odd))

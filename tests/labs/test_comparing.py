@@ -92,10 +92,10 @@ ANOTHER = Difference("h1-eth0.pcap", 8, 0.6, False, "another packet")
 @pytest.mark.parametrize(
     ("differing", "text_file", "kind", "is_measured", "said"),
     [
-        ([CUT], "bb", FlagKind.CUT_SHORT, False, "h1-eth0.pcap differs from packet 7 on"),
-        ([CUT], "cc", FlagKind.CAPTURES, True, "h1-eth0.pcap differs from packet 7 on"),
-        ([CUT, ANOTHER], "bb", FlagKind.CAPTURES, True, "it ends; h1-eth0.pcap differs from"),
-        ([], "cc", FlagKind.FILES, True, "flow1.server.txt is another file than the run gives"),
+        ([CUT], "bb", "cut short", False, "h1-eth0.pcap differs from packet 7 on"),
+        ([CUT], "cc", "captures", True, "h1-eth0.pcap differs from packet 7 on"),
+        ([CUT, ANOTHER], "bb", "captures", True, "it ends; h1-eth0.pcap differs from"),
+        ([], "cc", "files", True, "flow1.server.txt is another file than the run gives"),
     ],
 )
 def test_a_run_that_differs_is_flagged_by_its_captures_first(

@@ -12,7 +12,7 @@ from labs.definition.assignment import Course, variant
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec, Leaderboard, ScoreTerm
 from labs.grading import pages
-from labs.grading.case import Case, Flag, FlagKind
+from labs.grading.case import Case, Flag
 from labs.grading.files import CourseFiles, write
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
@@ -55,7 +55,7 @@ def test_a_student_has_one_row_and_none_while_a_person_has_to_look(
 ) -> None:
     names = {case.student: case.pseudonym for case in cases}
     again = made_case(lab, "s-ann", (1.0, 1.0))
-    twice = Flag(FlagKind.TWICE, "There is another one.")
+    twice = Flag("twice", "There is another one.")
     looks = [cases[0].flagged(twice), again.flagged(twice), cases[1].refuse("It cannot be read.")]
     everybody = [*looks, *cases[2:], Case(HandIn(Path(), "eve"), Path())]
     everybody = with_pseudonyms(COURSE, lab, everybody)

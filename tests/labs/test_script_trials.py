@@ -138,10 +138,10 @@ def test_a_script_that_harms_its_guest_is_the_only_one_that_is_not_run(
     together = trials(hostile, ready, acting, program)
     assert {name: together[name] for name in honest} == alone
     for deed in MISDEEDS:
-        mark = open_questions.script(QUESTION, ["my.pkt"], together[deed], empty())
+        mark = open_questions.script(QUESTION, together[deed], empty())
         assert not mark.points and mark.note, deed
     for deed in ("crash", "spin", "memory", "parent"):
-        mark = open_questions.script(QUESTION, ["my.pkt"], together[deed], empty())
+        mark = open_questions.script(QUESTION, together[deed], empty())
         assert mark.points is None and mark.note.startswith("It could not be run"), deed
     assert "at its limit of 60 s" in together["spin"].problem
 
@@ -168,7 +168,7 @@ def tried_by_name(
     ]
     trials = tried(asked, ready, program)
     return {
-        name: (trial, open_questions.script(QUESTION, ["my.pkt"], trial, empty()).points)
+        name: (trial, open_questions.script(QUESTION, trial, empty()).points)
         for name, trial in zip(texts, trials, strict=True)
     }
 

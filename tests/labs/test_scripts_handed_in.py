@@ -86,9 +86,7 @@ def test_a_script_earns_points_for_the_kernels_that_it_tells_apart(
         (tmp_path / f"{name}.pkt").write_text(text)
         asked.append((QUESTION, handed_in_script(tmp_path, f"{name}.pkt")))
     trials = dict(zip(texts, tried(asked, ready, program), strict=True))
-    marks = {
-        name: open_questions.script(QUESTION, ["my.pkt"], trials[name], empty()) for name in texts
-    }
+    marks = {name: open_questions.script(QUESTION, trials[name], empty()) for name in texts}
     points = {name: (mark.points, mark.verdict) for name, mark in marks.items()}
     assert points == {
         "spaced": (QUESTION.points, "right"),
@@ -120,18 +118,15 @@ def test_no_other_file_is_read(name: str, tmp_path: Path) -> None:
 
 
 def test_one_that_was_not_run_is_read_by_a_person() -> None:
-    assert open_questions.script(QUESTION, ["my.pkt"], None, empty()).points is None
-    refused = open_questions.script(
-        QUESTION, ["my.pkt"], ScriptTrial(refusal="It has Python in it."), empty()
-    )
+    assert open_questions.script(QUESTION, None, empty()).points is None
+    refused = open_questions.script(QUESTION, ScriptTrial(refusal="It has Python in it."), empty())
     assert refused.points == 0.0 and refused.note == "It has Python in it."
-    assert open_questions.script(QUESTION, [], None, empty()) == empty()
 
 
 @pytest.mark.parametrize(("line", "place"), [(19, ", line 19"), (None, "")])
 def test_a_failure_on_the_labs_kernel_names_its_line_if_known(line: int | None, place: str) -> None:
     trial = ScriptTrial(failure=ScriptFailure(line, "too late"))
-    failed = open_questions.script(QUESTION, ["my.pkt"], trial, empty())
+    failed = open_questions.script(QUESTION, trial, empty())
     assert (failed.points, failed.verdict) == (0.0, "wrong")
     assert failed.note == f"On the lab's kernel it fails{place}: too late."
 
@@ -140,12 +135,9 @@ def test_each_other_kernel_on_which_it_passes_too_costs_its_share() -> None:
     first, *_ = QUESTION.others
     share = QUESTION.points / len(QUESTION.others)
     for trial in (ScriptTrial(unnoticed=(first,)), ScriptTrial(elsewhere=(first,))):
-        missed = open_questions.script(QUESTION, ["my.pkt"], trial, empty())
+        missed = open_questions.script(QUESTION, trial, empty())
         assert missed.points == pytest.approx(QUESTION.points - share)
-    assert (
-        open_questions.script(QUESTION, ["my.pkt"], ScriptTrial(), empty()).points
-        == QUESTION.points
-    )
+    assert open_questions.script(QUESTION, ScriptTrial(), empty()).points == QUESTION.points
 
 
 @pytest.mark.virtual
