@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from analysis.rendering import write as write_files
 from labs.definition.answers import LARGEST_PICTURE, as_json
 from labs.definition.spec import LabSpec
@@ -20,15 +18,12 @@ from labs.grading import exports as exports_module
 from labs.grading import log, moodle, pages
 from labs.grading.case import Case, Flag, exported_points
 from labs.grading.intake_report import INTAKE
-from labs.grading.log import LogEntry, keep_former
 from labs.grading.opening import Stage, at_once, attempt
 from labs.grading.pages import GradedClass, leaderboard_page, with_pseudonyms
 from labs.grading.tables import FilledTable, table
 from labs.measuring.contained import contained_as
 from labs.student.hand_in import safe_name
 from topologies import untrusted
-from topologies.errors import UsageError
-from topologies.notation import json_value
 
 
 @dataclass(frozen=True)
@@ -50,15 +45,8 @@ def files_of(lab: LabSpec, case: Case) -> tuple[Case, CaseFiles]:
     case = attempt(Stage.RENDER, case, render)
     if files:
         return case, files[0]
-    bare = Case(
-        case.hand_in,
-        case.folder,
-        person=case.person,
-        variant=case.variant,
-        pseudonym=case.pseudonym,
-        digest=case.digest,
-        refused=case.refused,
-    )
+    kept = ("person", "variant", "pseudonym", "digest", "refused")
+    bare = Case(case.hand_in, case.folder, **{name: getattr(case, name) for name in kept})
     return case, rendered(lab, bare)
 
 
@@ -69,10 +57,7 @@ def rendered(lab: LabSpec, case: Case) -> CaseFiles:
 
 
 WRITTEN = "written.json"
-
-
-def digest_of(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+_SHOWN = 5
 
 
 def remove_stale(folder: Path, written: Mapping[str, str]) -> list[str]:
@@ -81,24 +66,15 @@ def remove_stale(folder: Path, written: Mapping[str, str]) -> list[str]:
     Files that somebody has changed since stay, and so do all others. `written` holds this grading's
     files, by their path inside, with their digests. Returns what was removed. Raises UsageError.
     """
-    stale = {name: digest for name, digest in _former(folder).items() if name not in written}
+    remedy = "Delete it: then what former gradings wrote stays."
+    former = log.former_data(folder / WRITTEN, dict[str, str], {}, remedy)
+    stale = {name: digest for name, digest in former.items() if name not in written}
     gone = [name for name, digest in stale.items() if _is_ours(folder, name, digest)]
     for name in gone:
         (folder / name).unlink()
         _tidy(folder, (folder / name).parent)
     (folder / WRITTEN).write_text(as_json(dict(sorted(written.items()))))
     return gone
-
-
-def _former(folder: Path) -> dict[str, str]:
-    """The list of the grading before; a folder of an older tcplab has none, and loses no file."""
-    try:
-        return msgspec.convert(json_value((folder / WRITTEN).read_bytes()), dict[str, str])
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        remedy = "Delete it: then what former gradings wrote stays."
-        raise UsageError(f"{folder / WRITTEN} cannot be read: {error}.", remedy) from None
 
 
 def _is_ours(folder: Path, name: str, digest: str) -> bool:
@@ -114,15 +90,20 @@ def _tidy(folder: Path, place: Path) -> None:
         _tidy(folder, place.parent)
 
 
-_SHOWN = 5
-
-
 @dataclass(frozen=True)
 class CourseFiles:
     """Moodle's grading worksheet, and the table of the class or Canvas's gradebook."""
 
     worksheet: Path | None = None
     roster: Path | None = None
+
+
+def check_given(given: CourseFiles, lab: LabSpec) -> None:
+    """Raises UsageError for files of course systems that could not be filled at the end."""
+    if given.worksheet:
+        moodle.read_worksheet(given.worksheet)
+    if given.roster:
+        exports_module.read_gradebook(given.roster, lab)
 
 
 def write(
@@ -142,13 +123,17 @@ def write(
     rendered = dict(at_once(lambda case: files_of(lab, case), named))
     graded_class = replace(graded_class, cases=[*rendered])
     tables = _tables(graded_class, given)
+    names = file_names(graded_class.cases)
+    exports = {f"gradescope/{names[case]}.json": each.results for case, each in rendered.items()}
+    exports["report.json"] = as_json([each.report for each in rendered.values()])
+    whole = {name: text.encode() for name, text in exports.items()}
+    whole |= {name: filled.content for name, filled in tables.items() if filled.content}
     log.add_decisions(out, graded_class.overrides, graded_class.acceptances)
-    for sentence in keep_former(out, graded_class.cases, _exports(graded_class, tables, rendered)):
+    for sentence in log.keep_former(out, graded_class.cases, whole):
         tell(sentence)
     written: dict[str, str] = {}
-    write_files(
-        out, _listed(_files(graded_class, tables, rendered, log.read(out)), written), "grade"
-    )
+    files = itertools.chain(whole.items(), _pages(graded_class, names, rendered, log.read(out)))
+    write_files(out, _listed(files, written), "grade")
     gone = remove_stale(out, written)
     notices = [sentence for filled in tables.values() for sentence in filled.notices]
     notices += [
@@ -156,61 +141,47 @@ def write(
         for name in graded_class.unknown_students()
     ]
     if gone:
-        names = ", ".join(gone[:_SHOWN]) + (", ..." if len(gone) > _SHOWN else "")
-        notices.append(f"Removed {len(gone)} outdated files of a former grading: {names}.")
+        shown = ", ".join(gone[:_SHOWN]) + (", ..." if len(gone) > _SHOWN else "")
+        notices.append(f"Removed {len(gone)} outdated files of a former grading: {shown}.")
     return notices
 
 
-def _exports(
-    graded_class: GradedClass, tables: Mapping[str, FilledTable], rendered: Mapping[Case, CaseFiles]
-) -> dict[str, bytes]:
-    names = file_names(graded_class.cases)
-    results = {f"gradescope/{names[case]}.json": files.results for case, files in rendered.items()}
-    report = {"report.json": as_json([rendered[case].report for case in graded_class.cases])}
-    exports = {name: text.encode() for name, text in (results | report).items()}
-    return exports | {name: filled.content for name, filled in tables.items() if filled.content}
-
-
-def _files(
-    graded_class: GradedClass,
-    tables: Mapping[str, FilledTable],
+def _pages(
+    graded: GradedClass,
+    names: Mapping[Case, str],
     rendered: Mapping[Case, CaseFiles],
-    entries: Sequence[LogEntry],
+    entries: Sequence[log.LogEntry],
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield every file with its content, one after the other: the pictures of a class are many."""
-    names = file_names(graded_class.cases)
-    yield from _exports(graded_class, tables, rendered).items()
-    yield "class.html", pages.class_page(graded_class, names, entries).encode()
-    yield from ((name, text.encode()) for name, text in _pages(graded_class, names, rendered))
-    yield from _pictures(graded_class.cases, names)
+    """Yield pages and pictures one after the other: the pictures of a class are many."""
+    yield "class.html", pages.class_page(graded, names, entries).encode()
+    yield "reading.html", pages.reading_page(graded, names).encode()
+    if graded.lab.leaderboard:
+        page = leaderboard_page(graded.course, graded.lab, graded.cases)
+        yield "leaderboard.html", page.encode()
+    for case, each in rendered.items():
+        yield f"feedback/{names[case]}.html", each.feedback.encode()
+    for case in graded.cases:
+        for name in case.inspected.pictures.values():
+            content = untrusted.content(case.folder, name, LARGEST_PICTURE)
+            yield f"handed-in/{names[case]}/{name}", content
 
 
 def _listed(
     files: Iterable[tuple[str, bytes]], written: dict[str, str]
 ) -> Iterator[tuple[str, bytes]]:
     for name, content in files:
-        written[name] = digest_of(content)
+        written[name] = hashlib.sha256(content).hexdigest()
         yield name, content
-
-
-def check_given(given: CourseFiles, lab: LabSpec) -> None:
-    """Raises UsageError for files of course systems that could not be filled at the end."""
-    if given.worksheet:
-        moodle.read_worksheet(given.worksheet)
-    if given.roster:
-        exports_module.read_gradebook(given.roster, lab)
 
 
 def file_names(cases: Sequence[Case]) -> dict[Case, str]:
     """Return a file's name for each case: its student's, with a number if two would be alike."""
     names: dict[Case, str] = {}
-    taken: set[str] = set()
     for case in cases:
         plain = safe_name(case.student)[:60] or "hand-in"
         numbered = (f"{plain}--{number}" for number in itertools.count(2))
-        name = next(each for each in itertools.chain([plain], numbered) if each not in taken)
-        taken.add(name)
-        names[case] = name
+        possible, taken = itertools.chain([plain], numbered), {*names.values()}
+        names[case] = next(each for each in possible if each not in taken)
     return names
 
 
@@ -231,26 +202,6 @@ def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTa
     if given.roster and (book := exports_module.read_gradebook(given.roster, lab)):
         tables["canvas.csv"] = exports_module.matched(book, lab, students)
     return tables
-
-
-def _pages(
-    graded_class: GradedClass, names: Mapping[Case, str], rendered: Mapping[Case, CaseFiles]
-) -> Iterator[tuple[str, str]]:
-    yield "reading.html", pages.reading_page(graded_class, names)
-    if graded_class.lab.leaderboard:
-        course, lab, cases = graded_class.course, graded_class.lab, graded_class.cases
-        yield "leaderboard.html", leaderboard_page(course, lab, cases)
-    for case in graded_class.cases:
-        yield f"feedback/{names[case]}.html", rendered[case].feedback
-
-
-def _pictures(cases: Sequence[Case], names: Mapping[Case, str]) -> Iterator[tuple[str, bytes]]:
-    for case in cases:
-        for name in case.inspected.pictures.values():
-            yield (
-                f"handed-in/{names[case]}/{name}",
-                untrusted.content(case.folder, name, LARGEST_PICTURE),
-            )
 
 
 def grades(lab: LabSpec, cases: Sequence[Case]) -> str:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -23,6 +24,7 @@ from topologies.errors import UsageError
 from topologies.notation import json_value
 
 LOG = "log.csv"
+Data = TypeVar("Data")
 Decision = tuple[str, str, str, str]
 """What was decided, about whose answer to which question, in which hand-in."""
 
@@ -160,7 +162,9 @@ def keep_former(out: Path, cases: Sequence[Case], exports: Mapping[str, bytes]) 
     names += sorted(f"gradescope/{file.name}" for file in (out / "gradescope").glob("*.json"))
     if all((out / name).read_bytes() == exports.get(name) for name in names):
         return []
-    changes = list(_regrade_changes(_former(out / _REPORT), cases))
+    remedy = "Rename it: then changed grades are not listed."
+    former = former_data(out / _REPORT, tuple[FormerCase, ...], (), remedy)
+    changes = list(_regrade_changes(former, cases))
     numbers = [int(each.name) for each in (out / FORMER).glob("*") if each.name.isdecimal()]
     folder = out / FORMER / str(max(numbers, default=0) + 1)
     for name in names:
@@ -175,15 +179,14 @@ def keep_former(out: Path, cases: Sequence[Case], exports: Mapping[str, bytes]) 
     return [f"{len(changes)} changes of grades are in {LOG}. {kept}", *said, *more]
 
 
-def _former(report: Path) -> tuple[FormerCase, ...]:
-    """Return the hand-ins of the former grading; none without a report."""
+def former_data(file: Path, kind: type[Data], default: Data, remedy: str) -> Data:
+    """Return what the grading before wrote, the default if it is absent. Raises UsageError."""
     try:
-        return msgspec.convert(json_value(report.read_bytes()), tuple[FormerCase, ...])
+        return msgspec.convert(json_value(file.read_bytes()), kind)
     except FileNotFoundError:
-        return ()
+        return default
     except (OSError, ValueError) as error:
-        remedy = "Rename it: then changed grades are not listed."
-        raise UsageError(f"{report} cannot be read: {error}.", remedy) from None
+        raise UsageError(f"{file} cannot be read: {error}.", remedy) from None
 
 
 def _regrade_changes(former: Sequence[FormerCase], cases: Sequence[Case]) -> Iterator[LogEntry]:
