@@ -145,9 +145,8 @@ def _table(file: Path) -> _Table:
     try:
         content = untrusted.content(file.parent, file.name, LARGEST)
     except OSError as error:
-        raise TcplabError(
-            f"{file.name} cannot be read: {error.strerror}.", "Hand it in together with your runs."
-        ) from None
+        remedy = "Hand it in together with your runs."
+        raise TcplabError(f"{file.name} cannot be read: {error.strerror}.", remedy) from None
     except untrusted.TooLarge:
         problem = f"{file.name} is larger than {LARGEST // 1024} KiB."
         raise TcplabError(problem, "It should hold short answers only.") from None
@@ -160,9 +159,8 @@ def _table(file: Path) -> _Table:
     except ValueError as error:
         return _salvaged(file, text, error)
     if not isinstance(table, dict):
-        raise TcplabError(
-            f"{file.name} has no [answers].", "Keep the line [answers] above your answers."
-        )
+        remedy = "Keep the line [answers] above your answers."
+        raise TcplabError(f"{file.name} has no [answers].", remedy)
     return _Table(table)
 
 
@@ -319,14 +317,11 @@ def _checked(run: LabRun, text: str, question: str) -> tuple[str, ...]:
     spans = {span.name: span for span in run.chosen}
     for name, value in given.items():
         if name not in spans:
-            raise UsageError(
-                f"{question}: '{name[:40]}' cannot be chosen.", f"There is {', '.join(spans)}."
-            )
+            remedy = f"There is {', '.join(spans)}."
+            raise UsageError(f"{question}: '{name[:40]}' cannot be chosen.", remedy)
         if value not in spans[name].values:
-            raise UsageError(
-                f"{question}: {name} cannot be '{value[:40]}'.",
-                f"Choose from {', '.join(spans[name].values)}.",
-            )
+            remedy = f"Choose from {', '.join(spans[name].values)}."
+            raise UsageError(f"{question}: {name} cannot be '{value[:40]}'.", remedy)
     if len(words) != len(given) or (len(given) != 1 if run.one else len(given) != len(spans)):
         wanted = "one setting" if run.one else "a value for each of " + ", ".join(spans)
         raise UsageError(f"{question}: {wanted} is wanted.", f"Write for example {_sample(run)}.")

@@ -147,10 +147,8 @@ def student_id(text: str) -> str:
         or not student.isprintable()
         or student.startswith((".", "-"))
     ):
-        raise UsageError(
-            f"'{text[:40]}' cannot be a student's id.",
-            f"Use 1 to {_LONGEST_ID} letters and digits.",
-        )
+        remedy = f"Use 1 to {_LONGEST_ID} letters and digits."
+        raise UsageError(f"'{text[:40]}' cannot be a student's id.", remedy)
     return student
 
 
@@ -191,9 +189,8 @@ def new_course(file: Path, name: str) -> Course:
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise UsageError(
-            f"{file} is there already.", "A new secret would change every variant."
-        ) from None
+        remedy = "A new secret would change every variant."
+        raise UsageError(f"{file} is there already.", remedy) from None
     with os.fdopen(descriptor, "w") as stream:
         stream.write(text)
     return course
@@ -207,17 +204,15 @@ def read_course(file: Path | None) -> Course:
         content = toml_table(decoded(file.read_bytes()))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(
-            f"{file} cannot be read as a course: {reason}.", "Make one: ./tcplab lab course FILE"
-        ) from None
+        remedy = "Make one: ./tcplab lab course FILE"
+        raise UsageError(f"{file} cannot be read as a course: {reason}.", remedy) from None
     course: Course = from_data(Course, content, str(file))
     if unknown := {each.lab for each in course.dates} - set(catalogue.names()):
         problem = f"{file} has dates of '{min(unknown)}', which is no lab."
         raise UsageError(problem, "List the labs: ./tcplab lab list")
     if len(course.secret) < 16:
-        raise UsageError(
-            f"The secret in {file} is too short.", "Make a course: ./tcplab lab course FILE"
-        )
+        remedy = "Make a course: ./tcplab lab course FILE"
+        raise UsageError(f"The secret in {file} is too short.", remedy)
     return course
 
 
@@ -239,14 +234,11 @@ def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
         variants = content["variants"] if content["lab"] == lab.name else {}
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise TcplabError(
-            f"{file} cannot be read as a file of variants: {reason}.", "Ask for it again."
-        ) from None
+        problem = f"{file} cannot be read as a file of variants: {reason}."
+        raise TcplabError(problem, "Ask for it again.") from None
     if _hidden(lab.name, student) not in variants:
-        raise UsageError(
-            f"{file} has no variant of {lab.name} for '{student}'.",
-            "Is the id spelt as in your course?",
-        )
+        remedy = "Is the id spelt as in your course?"
+        raise UsageError(f"{file} has no variant of {lab.name} for '{student}'.", remedy)
     found: Variant = from_data(
         Variant, variants[_hidden(lab.name, student)] | {"student": student}, str(file)
     )
@@ -283,14 +275,11 @@ def read_assignment(folder: Path) -> Assignment:
         remedy = "Name the folder that ./tcplab lab start made, or change into it."
         raise UsageError(f"'{folder}' is no lab's folder: it has no {FILE}.", remedy) from None
     except (OSError, ValueError) as error:
-        raise TcplabError(
-            f"{folder / FILE} cannot be read: {error}.", "Start the lab again with --out."
-        ) from None
+        remedy = "Start the lab again with --out."
+        raise TcplabError(f"{folder / FILE} cannot be read: {error}.", remedy) from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise TcplabError(
-            f"{folder / FILE} was written by another tcplab.",
-            "Update tcplab, or start the lab again.",
-        )
+        remedy = "Update tcplab, or start the lab again."
+        raise TcplabError(f"{folder / FILE} was written by another tcplab.", remedy)
     variant: Variant = from_data(Variant, content.get("variant"), FILE)
     language = str(content.get("language", catalogue.FIRST_LANGUAGE))
     return Assignment(folder, catalogue.find(variant.lab, language), variant)

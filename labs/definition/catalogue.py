@@ -94,10 +94,8 @@ def _same(texts: Mapping[str, Any], wanted: list[Any], place: str) -> None:
     if missing := [name for name in wanted if name not in texts]:
         raise UsageError(f"{place} lacks the text of '{missing[0]}'.", "Write it.")
     if more := [name for name in texts if name not in wanted]:
-        raise UsageError(
-            f"{place} has a text for '{more[0]}', which is not there.",
-            f"There are: {', '.join(map(str, wanted)) or 'none'}.",
-        )
+        remedy = f"There are: {', '.join(map(str, wanted)) or 'none'}."
+        raise UsageError(f"{place} has a text for '{more[0]}', which is not there.", remedy)
 
 
 GROUP = "tcplab.labs"

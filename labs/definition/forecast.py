@@ -76,9 +76,8 @@ def read_rule(text: str) -> Rule:
     """Return the rule that is written. Raises UsageError."""
     match = _WRITTEN.fullmatch(text.strip())
     if len(text) > _LONGEST or match is None:
-        raise UsageError(
-            "This is no rule, or it lacks its width.", f"Write one such as: {_EXAMPLE}"
-        )
+        remedy = f"Write one such as: {_EXAMPLE}"
+        raise UsageError("This is no rule, or it lacks its width.", remedy)
     width = float(match["width"]) / 100
     if not 0 < width <= _WIDEST:
         raise UsageError("The width is out of range.", "Write more than 0 % and at most 1000 %.")

@@ -53,10 +53,8 @@ def check_statements(script: Script) -> None:
             place = f"Line {number} of '{script.name}'"
             descriptors |= _opened_by(tokens, place, descriptors)
     if not outbound_lines(script):
-        raise UsageError(
-            f"'{script.name}' expects no packet of the kernel.",
-            "Add one, such as: +0 > P. 1:1001(1000) ack 1",
-        )
+        remedy = "Add one, such as: +0 > P. 1:1001(1000) ack 1"
+        raise UsageError(f"'{script.name}' expects no packet of the kernel.", remedy)
 
 
 def outbound_lines(script: Script) -> set[int]:
@@ -71,16 +69,13 @@ def _opened_by(tokens: str, place: str, descriptors: set[str]) -> set[str]:
     if call is None:
         raise UsageError(f"{place} is neither a packet nor a call.", _REMEDY)
     if call["name"] not in _CALLS:
-        raise UsageError(
-            f"{place} calls {call['name'][:40]}().", f"Use these calls only: {', '.join(_CALLS)}."
-        )
+        remedy = f"Use these calls only: {', '.join(_CALLS)}."
+        raise UsageError(f"{place} calls {call['name'][:40]}().", remedy)
     pattern, example = _CALLS[call["name"]]
     arguments = re.fullmatch(pattern, call["arguments"])
     if arguments is None:
-        raise UsageError(
-            f"{place} calls {call['name']}() with other arguments than it may have here.",
-            f"An example is: {example}",
-        )
+        problem = f"{place} calls {call['name']}() with other arguments than it may have here."
+        raise UsageError(problem, f"An example is: {example}")
     given = arguments.groupdict().get("descriptor")
     if given and given not in descriptors:
         raise UsageError(
@@ -117,9 +112,8 @@ def handed_in_script(folder: Path, name: str) -> Script:
     except FileNotFoundError:
         raise UsageError(f"There is no file '{name}'.", "Put it next to answers.toml.") from None
     except (OSError, untrusted.StrangeFile):
-        raise UsageError(
-            f"'{name}' is no file of up to {_LONGEST >> 10} KiB.", "Hand in a script."
-        ) from None
+        remedy = "Hand in a script."
+        raise UsageError(f"'{name}' is no file of up to {_LONGEST >> 10} KiB.", remedy) from None
     if "\0" in text or not text.strip():
         raise UsageError(f"'{name}' is no text, or is empty.", "Hand in a script.")
     script = Script(name, f"{text}\n", {})  # packetdrill reads no // comment without its end

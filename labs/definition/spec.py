@@ -38,14 +38,7 @@ FIXED_FILES: Mapping[Kind, tuple[str, ...]] = {
 """Kinds whose files have fixed names: they are handed in by being in the folder."""
 READ_BY_HAND: tuple[Kind, ...] = ("text", "graph")
 """Kinds that a person reads; the others are marked by the grader."""
-COPIED: tuple[Kind, ...] = (
-    "prediction",
-    "number",
-    "evidence",
-    "choice",
-    "choices",
-    "design",
-)
+COPIED: tuple[Kind, ...] = ("prediction", "number", "evidence", "choice", "choices", "design")
 """Kinds whose answers tools, keys and examples of the package give."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -211,9 +204,8 @@ class Question:
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.id):
-            raise UsageError(
-                f"'{self.id[:40]}' cannot name a question.", "Use small letters, digits and _."
-            )
+            remedy = "Use small letters, digits and _."
+            raise UsageError(f"'{self.id[:40]}' cannot name a question.", remedy)
         if not 0 <= self.points <= 100 or self.networks > 100:
             raise UsageError(f"{self.id} has {self.points} points.", "Give it 0 to 100.")
         for name, (must, may) in _FIELDS.items():
@@ -225,9 +217,8 @@ class Question:
         if self.kind in READ_BY_HAND and not self.rubric:
             raise UsageError(f"{self.id} has no rubric.", "Say what earns its points.")
         if any(bool(known.rule) != (self.kind == "forecast") for known in self.mistakes):
-            raise UsageError(
-                f"{self.id}: the mistakes of forecasts have a 'rule', and no others.", "Correct it."
-            )
+            problem = f"{self.id}: the mistakes of forecasts have a 'rule', and no others."
+            raise UsageError(problem, "Correct it.")
         if self.kind in ("number", "forecast"):
             unit_named(self.unit)
 

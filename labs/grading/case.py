@@ -76,13 +76,7 @@ FlagKind = Literal[
     "not carried",
 ]
 
-State = Literal[
-    "graded",
-    "look",
-    "marked by hand",
-    "could not grade",
-    "not handed in",
-]
+State = Literal["graded", "look", "marked by hand", "could not grade", "not handed in"]
 
 
 @dataclass(frozen=True)

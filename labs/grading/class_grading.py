@@ -16,13 +16,7 @@ from experiments.sweep.point import Point
 from labs.definition.answers import Answers, OwnParts
 from labs.definition.assignment import Course, Variant
 from labs.definition.key import Key, key_module
-from labs.definition.runs import (
-    combination_of,
-    has_programs,
-    is_possible,
-    seeds_of,
-    variables_of,
-)
+from labs.definition.runs import combination_of, has_programs, is_possible, seeds_of, variables_of
 from labs.definition.spec import LabRun, LabSpec
 from labs.definition.written import in_digits
 from labs.grading.case import AnswerMark, Case, Flag

@@ -16,9 +16,7 @@ from typing import Any, TypeVar
 
 from labs.definition.answers import parts_of
 from labs.definition.assignment import FILE, Course, student_id, variant
-from labs.definition.runs import (
-    MODULE,
-)
+from labs.definition.runs import MODULE
 from labs.definition.scripts import ScriptTrial, handed_in_script
 from labs.grading.case import Case, Flag
 from labs.grading.class_grading import ClassGrading

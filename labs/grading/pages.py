@@ -44,9 +44,7 @@ def pseudonyms(course: Course, lab: LabSpec, students: Iterable[str]) -> dict[st
 
 def _drawn(course: Course, lab: LabSpec, student: str, attempt: int) -> str:
     number = drawn_number(
-        course,
-        (lab.name, student, "pseudonym", str(attempt)),
-        len(_FIRST) * len(_SECOND) * 100,
+        course, (lab.name, student, "pseudonym", str(attempt)), len(_FIRST) * len(_SECOND) * 100
     )
     pair, digits = divmod(number, 100)
     first, second = divmod(pair, len(_SECOND))

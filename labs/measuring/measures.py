@@ -79,9 +79,8 @@ class MeasuredRun:
         condition, _, interface = capture.partition("/")
         self._require_condition(condition)
         if event not in EVENTS:
-            raise UnknownName(
-                f"There is no event '{event[:40]}'.", f"There is: {', '.join(EVENTS)}."
-            )
+            remedy = f"There is: {', '.join(EVENTS)}."
+            raise UnknownName(f"There is no event '{event[:40]}'.", remedy)
         beginning = f"{PREFIX}{interface}.{event}."
         return {
             int(key.removeprefix(beginning)): time
@@ -111,9 +110,8 @@ def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:
     as_run_directory(folder, data, [seed])
     values: Values | None = values_of(str(folder)).get(str(seed))
     if values is None:
-        raise TcplabError(
-            "The guest left no files that can be measured.", "Its module may have ended it."
-        )
+        remedy = "Its module may have ended it."
+        raise TcplabError("The guest left no files that can be measured.", remedy)
     return {"values": values, "files": _digests(raw, data)}
 
 

@@ -253,10 +253,8 @@ class HiddenRuns:
         record = self.references.records[self._point(network).key]
         if problem := record["problem"]:
             settings = ", ".join(network.settings)
-            raise TcplabError(
-                f"{question.id}: the network {settings} could not be run: {problem}",
-                "Correct the ranges in lab.toml.",
-            )
+            problem = f"{question.id}: the network {settings} could not be run: {problem}"
+            raise TcplabError(problem, "Correct the ranges in lab.toml.")
         run = MeasuredRun((record["values"],))
         return HiddenResult(network.variables, program_value(run, question.value))
 

@@ -16,15 +16,7 @@ from experiments.study.catalogue import find
 from labs.definition import catalogue
 from labs.definition.answers import LEAST_WORDS, as_json
 from labs.definition.assignment import ANSWERS, FILE, Assignment, Variant, assignment_text
-from labs.definition.runs import (
-    FOLDER,
-    RECEIVER,
-    SENDER,
-    example_specs,
-    seeds_of,
-    settings,
-    told,
-)
+from labs.definition.runs import FOLDER, RECEIVER, SENDER, example_specs, seeds_of, settings, told
 from labs.definition.spec import LabRun, LabSpec, Question
 from labs.definition.written import COUNT, unit_named
 from labs.templates.rendering import TEMPLATES, LabDrawings, markdown_page, read_drawings, render
@@ -191,9 +183,8 @@ HANDOUT = "handout.md"
 def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
     """Make the folder. Raises UsageError if it exists: answers are never overwritten."""
     if folder.exists() and any(folder.iterdir()):
-        raise UsageError(
-            f"{folder} is there already.", "Name another folder with --out, or go on in that one."
-        )
+        remedy = "Name another folder with --out, or go on in that one."
+        raise UsageError(f"{folder} is there already.", remedy)
     files = {
         FILE: assignment_text(variant, lab.language),
         **handout_files(lab, variant),

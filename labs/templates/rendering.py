@@ -137,9 +137,8 @@ class Curve:
 
     def __post_init__(self) -> None:
         if (self.rule == "points") != bool(self.points) or not 0 < self.period <= 1:
-            raise UsageError(
-                f"The line '{self.label}' cannot be drawn.", "Give it points or a rule."
-            )
+            remedy = "Give it points or a rule."
+            raise UsageError(f"The line '{self.label}' cannot be drawn.", remedy)
 
     def places(self) -> tuple[tuple[float, float], ...]:
         """Return points of the line, from 0 to 1 both."""
