@@ -83,12 +83,7 @@ def start_command(
     spec = catalogue.find(name, language)
     if variants_file and course_file:
         raise UsageError("--variants and --course exclude each other.", "Students use --variants.")
-    course = read_course(course_file)
-    own_variant = (
-        variant_from(variants_file, spec, student)
-        if variants_file
-        else variant(course, spec, student)
-    )
+    own_variant = variant_from(variants_file, spec, student, read_course(course_file))
     folder = out or Path(f"{name}-{safe_name(own_variant.student)}")
     start(spec, own_variant, folder)
     click.echo(f"{folder}/handout.html says what to do; then: ./tcplab lab run {folder}")

@@ -226,9 +226,14 @@ def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
     return as_json(whose | {"variants": variants})
 
 
-def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
-    """Return the student's variant out of the class's file. Raises UsageError, TcplabError."""
-    student = student_id(student)
+def variant_from(file: Path | None, lab: LabSpec, student: str, course: Course) -> Variant:
+    """Return the student's variant out of the class's file, or drawn by the course without one.
+
+    Raises UsageError, TcplabError.
+    """
+    if file is None:
+        return variant(course, lab, student)
+    hidden = _hidden(lab.name, student)
     try:
         content = json_value(decoded(file.read_bytes()))
         variants = content["variants"] if content["lab"] == lab.name else {}
@@ -236,12 +241,11 @@ def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
         reason = error.strerror if isinstance(error, OSError) else error
         problem = f"{file} cannot be read as a file of variants: {reason}."
         raise TcplabError(problem, "Ask for it again.") from None
-    if _hidden(lab.name, student) not in variants:
-        remedy = "Is the id spelt as in your course?"
-        raise UsageError(f"{file} has no variant of {lab.name} for '{student}'.", remedy)
-    found: Variant = from_data(
-        Variant, variants[_hidden(lab.name, student)] | {"student": student}, str(file)
-    )
+    if hidden not in variants:
+        problem = f"{file} has no variant of {lab.name} for '{student_id(student)}'."
+        raise UsageError(problem, "Is the id spelt as in your course?")
+    named = variants[hidden] | {"student": student_id(student)}
+    found: Variant = from_data(Variant, named, str(file))
     return found
 
 

@@ -59,13 +59,7 @@ class Overrides:
 
 def read_overrides(folder: Path, lab: LabSpec) -> Overrides:
     """Return the file in the folder of grades, made if there is none. Raises UsageError."""
-    content = _read_toml(folder / OVERRIDES)
-    if "accept" in content:
-        raise UsageError(
-            f"{folder / OVERRIDES} has [[accept]], which names no hand-in and is read no more.",
-            "Take it out; reading.html makes lines for accepted.toml, each for one hand-in.",
-        )
-    overrides: Overrides = from_data(Overrides, content, OVERRIDES)
+    overrides: Overrides = from_data(Overrides, _read_toml(folder / OVERRIDES), OVERRIDES)
     for line in overrides.override:
         _check(line, lab, folder / OVERRIDES)
     return overrides

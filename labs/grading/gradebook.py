@@ -116,11 +116,9 @@ def course_tables(labs: Sequence[GradedLab], people: Sequence[Person]) -> Iterat
     moodle = [[person.id, person.email, *finals(person)] for person in people]
     yield "moodle.csv", table(("ID number", "Email address", *names), moodle)
     items = [row for each in labs for row in item_rows(each)]
-    columns = ("lab", "question", "students", "difficulty", "discrimination")
-    yield (
-        "items.csv",
-        table((*columns, "quarter_1", "quarter_2", "quarter_3", "quarter_4", "humps"), items),
-    )
+    quarters = ("quarter_1", "quarter_2", "quarter_3", "quarter_4")
+    columns = ("lab", "question", "students", "difficulty", "discrimination", *quarters, "humps")
+    yield "items.csv", table(columns, items)
 
 
 def item_rows(lab: GradedLab) -> Iterator[list[object]]:

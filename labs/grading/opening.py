@@ -80,7 +80,11 @@ def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[
 def _opened(case: Case, grading: ClassGrading) -> Case:
     """Find the uploader, open the hand-in, and find its owner; refuse it once that is known."""
     case.folder.mkdir(parents=True)
-    case = attempt(Stage.OWNER, case, _with_uploader, grading)
+
+    def with_uploader(case: Case) -> Case:
+        return replace(case, person=owner(case.hand_in, grading.people))
+
+    case = attempt(Stage.OWNER, case, with_uploader)
     if case.hand_in.problem:
         case = case.refuse(case.hand_in.problem)
     steps = [(Stage.OPEN, _with_digest), (Stage.OPEN, _open), (Stage.OPEN, _with_parts)]
@@ -88,10 +92,6 @@ def _opened(case: Case, grading: ClassGrading) -> Case:
         if not case.refused:
             case = attempt(stage, case, step, grading)
     return case.refuse(case.inspected.refused) if case.inspected.refused else case
-
-
-def _with_uploader(case: Case, grading: ClassGrading) -> Case:
-    return replace(case, person=owner(case.hand_in, grading.people))
 
 
 def _with_digest(case: Case, _: ClassGrading) -> Case:

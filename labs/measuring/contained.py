@@ -116,24 +116,19 @@ def contained_as(
 def _answer(receiver: Connection, seconds: float, tell: Tell | None) -> dict[str, Any]:
     ends = time.monotonic() + seconds
     while True:
-        message = _message(receiver, ends, seconds)
+        try:
+            if not receiver.poll(max(0.0, ends - time.monotonic())):
+                raise NotContained(f"Reading it took more than {seconds:g} s.", _STOPPED)
+            message = json_value(receiver.recv_bytes(_ANSWER))
+        except (EOFError, OSError, ValueError):
+            problem = "Reading it ended in a crash or took too much memory."
+            raise NotContained(problem, _STOPPED) from None
+        if not isinstance(message, dict):
+            raise NotContained("Reading it gave no answer.", _BY_HAND)
         if "phase" not in message:
             return message
         if tell:
             tell(str(message["phase"]), float(message["elapsed"]))
-
-
-def _message(receiver: Connection, ends: float, seconds: float) -> dict[str, Any]:
-    try:
-        if not receiver.poll(max(0.0, ends - time.monotonic())):
-            raise NotContained(f"Reading it took more than {seconds:g} s.", _STOPPED)
-        message = json_value(receiver.recv_bytes(_ANSWER))
-    except (EOFError, OSError, ValueError):
-        problem = "Reading it ended in a crash or took too much memory."
-        raise NotContained(problem, _STOPPED) from None
-    if not isinstance(message, dict):
-        raise NotContained("Reading it gave no answer.", _BY_HAND)
-    return message
 
 
 def _end(process: BaseProcess, gently: bool) -> None:

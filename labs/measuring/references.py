@@ -1,9 +1,7 @@
-"""Repeated runs of students: carried out in limited processes, and cached by their content.
+"""Repeated runs of students, and runs on hidden networks, cached by their content.
 
 A module that was handed in is code of the guest, so the guest's folder is untrusted too: even its
 progress is read in a limited process (labs.measuring.contained).
-
-Runs on the hidden networks of a lab's forecasts.
 """
 
 import hashlib
@@ -67,18 +65,15 @@ class CarriedRecord(Struct):
 
 def carry(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
     """Run a point and measure it; its files go."""
-    empty = _failed("")
     with scratch() as folder:
         try:
             words = (str(folder), data, seed, wall_seconds, lab)
-            allowance = _allowance(data, wall_seconds)
-            record = contained_as(
-                CarriedRecord, _carried, *words, allowance=allowance, tell=progress
-            )
-            carried: Record = to_builtins(record)
-            return empty | carried
+            limits: dict[str, Any] = {"allowance": _allowance(data, wall_seconds), "tell": progress}
+            record = contained_as(CarriedRecord, _carried, *words, **limits)
         except TcplabError as error:
             return _failed(str(error))
+    carried: Record = to_builtins(record)
+    return _failed("") | carried
 
 
 def _limit_of(record: Record) -> str:
@@ -95,9 +90,8 @@ def carry_kept(
     raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
 ) -> None:
     """Run a point and leave its raw files in the empty folder `raw`."""
-    words = (raw, data, seed, wall_seconds, lab)
-    allowance = _allowance(data, wall_seconds)
-    contained_as(NoneType, _kept, *words, allowance=allowance, tell=progress)
+    limits: dict[str, Any] = {"allowance": _allowance(data, wall_seconds), "tell": progress}
+    contained_as(NoneType, _kept, raw, data, seed, wall_seconds, lab, **limits)
 
 
 def _allowance(data: Any, wall_seconds: float) -> Allowance:
@@ -239,10 +233,9 @@ class HiddenRuns:
 
     def _tested(self, question: Question, network: HiddenNetwork) -> TestedProgram:
         record = self.references.records[self._point(network).key]
-        if record["status"] == "failed":
-            return TestedProgram((), str(record["problem"])[:_LONGEST])
-        if limit := _limit_of(record):
-            return TestedProgram((), limit[:_LONGEST])
+        failed = str(record["problem"]) if record["status"] == "failed" else _limit_of(record)
+        if failed:
+            return TestedProgram((), failed[:_LONGEST])
         run = MeasuredRun((record["values"],))
         return tested_program(self.lab, question, run, network.variables)
 
@@ -276,7 +269,9 @@ def tested_program(
         passed.append(test.id)
     board = lab.leaderboard
     ranked = board and board.question == question.id and board.needs in passed
-    score = _score(board.terms, run, variables) if board and ranked else 0.0
+    score = 0.0
+    if board and ranked:
+        score = max(0.0, sum(_part(term, run, variables) for term in board.terms))
     return TestedProgram(tuple(passed), reason, score)
 
 
@@ -305,10 +300,6 @@ def _failure(test: ProgramTest, run: MeasuredRun, variables: Mapping[str, float]
         return ""
     limit = f"{in_digits(least if value < least else most)} {test.unit}".strip()
     return f"{test.text}: {in_digits(value)}, and the limit is {limit}"
-
-
-def _score(terms: Sequence[ScoreTerm], run: MeasuredRun, variables: Mapping[str, float]) -> float:
-    return max(0.0, sum(_part(term, run, variables) for term in terms))
 
 
 def _part(term: ScoreTerm, run: MeasuredRun, variables: Mapping[str, float]) -> float:

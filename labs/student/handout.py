@@ -245,10 +245,6 @@ def _empty_answer(question: Question) -> str:
     return "".join(lines) + f"    {json.dumps(question.id)}: {json.dumps(empty)},\n"
 
 
-_EXTRA = "Install it for tcplab: pip install 'tcplab[handouts]', or pip install weasyprint"
-_PANGO = "Install Pango, on Debian: apt install libpango-1.0-0 libpangoft2-1.0-0"
-
-
 def print_handout(assignment: Assignment, out: Path | None = None) -> Path:
     """Write handout.pdf into the folder, or `out`. Raises TcplabError, without WeasyPrint too."""
     page = handout_files(assignment.lab, assignment.variant)["handout.html"]
@@ -267,8 +263,10 @@ def pdf(page: str) -> bytes:
     try:
         from weasyprint import HTML
     except ModuleNotFoundError:
-        raise TcplabError("PDFs need WeasyPrint, which is not installed.", _EXTRA) from None
+        remedy = "Install it for tcplab: pip install 'tcplab[handouts]', or pip install weasyprint"
+        raise TcplabError("PDFs need WeasyPrint, which is not installed.", remedy) from None
     except OSError as error:  # it is there, and a C library that it loads is not
-        raise TcplabError(f"WeasyPrint cannot start: {error}", _PANGO) from None
+        remedy = "Install Pango, on Debian: apt install libpango-1.0-0 libpangoft2-1.0-0"
+        raise TcplabError(f"WeasyPrint cannot start: {error}", remedy) from None
     content: bytes = HTML(string=page).write_pdf()
     return content

@@ -18,7 +18,6 @@ from labs.definition.assignment import (
     Assignment,
     read_assignment,
     student_id,
-    variant,
     variant_from,
 )
 from labs.definition.runs import run_folder
@@ -47,12 +46,8 @@ def start(
     if place.exists():
         return read_assignment(place)
     spec = catalogue.find(lab)
-    own_variant = (
-        variant_from(Path(variants), spec, student)
-        if variants
-        else variant(SELF_STUDY, spec, student)
-    )
-    return start_in(spec, own_variant, place)
+    file = Path(variants) if variants else None
+    return start_in(spec, variant_from(file, spec, student, SELF_STUDY), place)
 
 
 def run(assignment: Assignment) -> dict[str, Path]:

@@ -147,12 +147,12 @@ def test_the_class_file_names_nobody_and_gives_the_same_variant(
     file = tmp_path / "variants.json"
     file.write_text(class_file(COURSE, sack, ["ann", "ben"]))
     assert "ann" not in file.read_text() and COURSE.secret not in file.read_text()
-    assert variant_from(file, sack, "Ann") == variant(COURSE, sack, "ann")
+    assert variant_from(file, sack, "Ann", COURSE) == variant(COURSE, sack, "ann")
     with pytest.raises(UsageError, match="no variant"):
-        variant_from(file, sack, "eve")
+        variant_from(file, sack, "eve", COURSE)
     file.write_text("[]")
     with pytest.raises(TcplabError, match="cannot be read"):
-        variant_from(file, sack, "ann")
+        variant_from(file, sack, "ann", COURSE)
 
 
 def test_a_course_is_made_once_and_is_its_owners_only(tmp_path: Path) -> None:
