@@ -242,8 +242,13 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     """Settle what digests alone can; `has_doubtful_packets` says whether that is enough."""
     handed_in = case.inspected.runs.get(run.name)
     values = {run.name: [record["values"] for record in records]}
-    case = replace(case, repeated={**case.repeated, **values}, runs={**case.runs, **values})
-    case = replace(case, expected={**case.expected, run.name: digests_of(records)})
+    digests = digests_of(records)
+    case = replace(
+        case,
+        repeated={**case.repeated, **values},
+        runs={**case.runs, **values},
+        expected={**case.expected, run.name: digests},
+    )
     if handed_in is None:
         missing = f"The run {run.name} was not handed in; the answers are marked by the"
         return case.flagged(Flag("no run", f"{missing} repeated run."))
@@ -251,13 +256,14 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
         more = ", ..." if len(handed_in.misfits) > _SHOWN else ""
         listed = f"not what its manifest says: {', '.join(handed_in.misfits[:_SHOWN])}{more}"
         case = case.flagged(*_flags("manifest", run, [listed]))
-    digests = digests_of(records).items()
     native = handed_in.testbed == "native"
-    authentic = not native and all(handed_in.files.get(name) == digest for name, digest in digests)
+    authentic = not native and digests.items() <= handed_in.files.items()
     case = replace(case, authentic={**case.authentic, run.name: authentic})
     if native:
         return _native(case, run, handed_in, course)
-    sentences = [] if authentic else other_settings(run, case.own_variant, handed_in, case.own)
+    if authentic:
+        return case
+    sentences = other_settings(run, case.own_variant, handed_in, case.own)
     return case.flagged(*_flags("other settings", run, sentences))
 
 
@@ -279,10 +285,8 @@ def other_settings(
         if name in handed_in.parameters and handed_in.parameters[name] != value
     ]
     if tuple(handed_in.seeds) != seeds_of(run, variant):
-        sentences.append(
-            f"its seed is {', '.join(map(str, handed_in.seeds[:3])) or 'unknown'} and should be"
-            f" {variant.seed}"
-        )
+        seeds = ", ".join(map(str, handed_in.seeds[:3])) or "unknown"
+        sentences.append(f"its seed is {seeds} and should be {variant.seed}")
     return sentences
 
 
@@ -369,11 +373,8 @@ def repeat_typed(case: Case, lab: LabSpec) -> Case:
     if not (case.folder / TYPED).is_file():
         return case
     assignment = Assignment(case.folder, lab, case.own_variant)
-
-    def unheard(_phase: str, _elapsed: float) -> None:
-        """Let the process end its guest by itself."""
-
-    limits: dict[str, Any] = {"allowance": _TYPING, "tell": unheard}
+    # What hears of progress lets the process end its guest by itself.
+    limits: dict[str, Any] = {"allowance": _TYPING, "tell": lambda _phase, _elapsed: None}
     try:
         problems = contained_as(list[str], typed_differences, assignment, **limits)
     except TcplabError as error:

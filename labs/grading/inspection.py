@@ -175,26 +175,24 @@ def _found(
 
 
 def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
-    """Return the content of assignment.json, also if an editor has saved it in another encoding."""
+    """Return the content of assignment.json, also if an editor has saved it in another encoding.
+
+    What cannot be decoded is replaced, so that the rest still counts.
+    """
     try:
         content = untrusted.content(file.parent, file.name, _LARGEST_JSON)
     except (OSError, untrusted.StrangeFile):
         return read(ClaimedAssignment, file, problems, file.name, _LARGEST_JSON)  # says why not
     try:
-        assignment = json_value(_text(content, file.name, problems))
+        text = decoded(content)
+    except ValueError as error:
+        problems.add(f"{file.name} cannot be read: {error}.")
+        text = content.decode(errors="replace")
+    try:
+        return typed(ClaimedAssignment, json_value(text))
     except ValueError as error:
         problems.add(f"{file.name} is no valid JSON ({error}): its content is left out.")
         return ClaimedAssignment()
-    return typed(ClaimedAssignment, assignment)
-
-
-def _text(content: bytes, name: str, problems: Problems) -> str:
-    """Return a file's text. What cannot be decoded is replaced, so that the rest still counts."""
-    try:
-        return decoded(content)
-    except ValueError as error:
-        problems.add(f"{name} cannot be read: {error}.")
-        return content.decode(errors="replace")
 
 
 def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
@@ -203,16 +201,13 @@ def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
         return None
     manifest = read(RunManifest, place / "manifest.json", problems, "manifest.json", _LARGEST_JSON)
     spec = read(SpecFile, place / "spec.json", problems, "spec.json", _LARGEST_JSON)
-    raw = place / "raw"
+    raw, parameters = place / "raw", list(spec.parameters.items())[:50]
     names = sorted(file.relative_to(raw).as_posix() for file in raw.rglob("*") if file.is_file())
     files = {name: untrusted.digest(raw, name) for name in names}
     return {
         "place": place.relative_to(folder).as_posix(),
         "testbed": (manifest.testbed or "unknown")[:_SHOWN],
-        "parameters": {
-            printable(key[:_SHOWN]): value[:_SHOWN]
-            for key, value in list(spec.parameters.items())[:50]
-        },
+        "parameters": {printable(key[:_SHOWN]): value[:_SHOWN] for key, value in parameters},
         "seeds": [seed for seed in manifest.seeds if type(seed) is int][:50],
         "origin": _origin(manifest),
         "files": files,

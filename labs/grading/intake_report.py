@@ -27,22 +27,22 @@ packing.
 class CountingHandIns:
     """The cases that are graded, and the others, each with the reason why it is not."""
 
-    cases: Sequence[Case] = ()
+    cases: Sequence[Case]
     superseded: Sequence[tuple[Case, str]] = ()
 
 
 def counting_hand_ins(cases: Sequence[Case]) -> CountingHandIns:
     """Choose in each upload; flags of the hand-in that counts name the others."""
-    newest, copies = _without_copies(cases)
+    newest, superseded = _without_copies(cases)
     groups: dict[str, list[Case]] = defaultdict(list)
     for number, case in enumerate(newest):
         groups[case.hand_in.upload or f"alone {number}"].append(case)
+    counting: list[Case] = []
     students = (each for group in groups.values() for each in _by_student(group))
-    choices = [CountingHandIns(superseded=copies), *map(_choose, students)]
-    return CountingHandIns(
-        [case for choice in choices for case in choice.cases],
-        [other for choice in choices for other in choice.superseded],
-    )
+    for chosen, others in map(_choose, students):
+        counting += chosen
+        superseded += others
+    return CountingHandIns(counting, superseded)
 
 
 def _without_copies(cases: Sequence[Case]) -> tuple[list[Case], list[tuple[Case, str]]]:
@@ -69,18 +69,17 @@ def _by_student(group: Sequence[Case]) -> list[list[Case]]:
     return list(by_student.values())
 
 
-def _choose(group: Sequence[Case]) -> CountingHandIns:
+def _choose(group: Sequence[Case]) -> tuple[list[Case], list[tuple[Case, str]]]:
     best = max(_rank(case) for case in group)
     first, *others = sorted((case for case in group if _rank(case) == best), key=_age, reverse=True)
     also = [case for case in others if not _is_known_newer(first, case)]
     left = [(case, _reason(case, first)) for case in group if case not in (first, *also)]
-    texts = [
-        f"{case.hand_in.label} was uploaded too and is not graded: {reason}."
+    flags = (
+        Flag("twice", f"{case.hand_in.label} was uploaded too and is not graded: {reason}.")
         for case, reason in left
-    ]
-    flagged = first.flagged(*(Flag("twice", text) for text in texts))
+    )
     counts = f"{first.hand_in.label} counts"
-    return CountingHandIns([flagged, *also], [(case, f"{why}; {counts}") for case, why in left])
+    return [first.flagged(*flags), *also], [(case, f"{why}; {counts}") for case, why in left]
 
 
 def _rank(case: Case) -> tuple[bool, bool]:

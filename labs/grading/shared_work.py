@@ -79,32 +79,23 @@ def same_captures(cases: Sequence[Case]) -> Iterator[tuple[Case, Flag]]:
     """Flag captures of several hand-ins; a student whose own run gives them is only named.
 
     Students whose runs give the same file when they are repeated may share it: without a loss,
-    equal settings give equal packets under any seed.
+    equal settings give equal packets under any seed. The digest that a run gives is kept with it.
     """
-    holders: dict[str, list[_HeldFile]] = defaultdict(list)
+    holders: dict[str, list[tuple[Case, str, str | None]]] = defaultdict(list)
     for case in cases:
         for run, handed_in in case.inspected.runs.items():
             for name, digest in handed_in.files.items():
                 if name.endswith((".pcap", ".jsonl")) and digest != _EMPTY:
                     own = case.expected.get(run, {}).get(name)
-                    holders[digest].append(_HeldFile(case, run, own))
+                    holders[digest].append((case, run, own))
+    pairs = (pair for shared in holders.values() for pair in permutations(shared, 2))
     for case, run, other in {
-        (held.case, held.run, theirs.case): None
-        for shared in holders.values()
-        for held, theirs in permutations(shared, 2)
-        if theirs.case is not held.case
-        and not held.case.authentic.get(held.run)
-        and (held.own is None or held.own != theirs.own)
+        (case, run, other): None
+        for (case, run, own), (other, _, theirs) in pairs
+        if other is not case and not case.authentic.get(run) and (own is None or own != theirs)
     }:
         reason = f"Run {run} holds captures that {other.student} handed in too."
         yield case, Flag("same captures", reason, other.student)
-
-
-@dataclass(frozen=True, eq=False)
-class _HeldFile:
-    case: Case
-    run: str
-    own: str | None
 
 
 def other_variants(

@@ -23,6 +23,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from labs.definition.assignment import ANSWERS, FILE
@@ -85,21 +86,18 @@ def upload_of(path: str) -> Upload | None:
 
 
 def _by_moodle(part: str, folder: str, rest: str) -> Upload | None:
-    words = _MOODLE.fullmatch(part)
-    if words is None:
-        return None
-    inside, typed = rest or words["original"] or part, words["plugin"] in _TYPED_IN
-    return Upload("moodle", words["name"], words["number"] or "", folder, inside, typed=typed)
+    if words := _MOODLE.fullmatch(part):
+        inside, typed = rest or words["original"] or part, words["plugin"] in _TYPED_IN
+        return Upload("moodle", words["name"], words["number"] or "", folder, inside, typed=typed)
+    return None
 
 
 def _by_canvas(part: str, folder: str, rest: str) -> Upload | None:
-    words = _ANONYMOUS.fullmatch(part) or _CANVAS.fullmatch(part)
-    if words is None:
-        return None
-    inside = rest or _AGAIN.sub(r"\1\2", words["original"] or part)
-    file, typed = int(words["file"] or 0), bool(words["typed"])
-    late = bool(words["late"])
-    return Upload("canvas", words["name"], words["number"], folder, inside, file, typed, late)
+    if words := _ANONYMOUS.fullmatch(part) or _CANVAS.fullmatch(part):
+        inside = rest or _AGAIN.sub(r"\1\2", words["original"] or part)
+        more = int(words["file"] or 0), bool(words["typed"]), bool(words["late"])
+        return Upload("canvas", words["name"], words["number"], folder, inside, *more)
+    return None
 
 
 _ARCHIVE = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))", re.IGNORECASE | re.DOTALL)
@@ -154,11 +152,10 @@ class _FileGroup:
     """Files that belong together: by their places in the download, the names that were given."""
 
     names: dict[int, str]
-    in_order: list[tuple[str, int]]
 
-    @classmethod
-    def of(cls, names: dict[int, str]) -> _FileGroup:
-        return cls(names, sorted((name, place) for place, name in names.items()))
+    @cached_property
+    def in_order(self) -> list[tuple[str, int]]:
+        return sorted((name, place) for place, name in self.names.items())
 
     def beneath(self, root: str) -> dict[int, str]:
         """Return the names below a folder, whose path ends in a slash or is empty."""
@@ -168,7 +165,7 @@ class _FileGroup:
 
     def roots(self) -> list[str]:
         """Return the folders with answers, an outer one before what is in it."""
-        sheets = (name for name, _ in self.in_order if name.rpartition("/")[2] == ANSWERS)
+        sheets = (name for name in self.names.values() if name.rpartition("/")[2] == ANSWERS)
         return sorted({name.removesuffix(ANSWERS) for name in sheets})
 
 
@@ -195,7 +192,7 @@ def sort_files(files: Sequence[DownloadFile]) -> Sorting:
             unnamed[place] = file.path
     for uploads in groups.values():
         _sort_uploads(sorting, owned, uploads)
-    _sort_unnamed(sorting, _FileGroup.of(unnamed), _FileGroup.of(owned))
+    _sort_unnamed(sorting, _FileGroup(unnamed), _FileGroup(owned))
     return sorting
 
 
@@ -213,7 +210,7 @@ def _sort_uploads(
             folders[upload.folder][place] = upload.inside
     pieces: list[tuple[str, _HandInFiles]] = []
     for folder, names in folders.items():
-        pieces += [(folder, piece) for piece in _pieces(_FileGroup.of(names), named=True)]
+        pieces += [(folder, piece) for piece in _pieces(_FileGroup(names), named=True)]
     if not pieces or len(pieces) > _MOST_HAND_INS:
         wholes = folders.items()
         pieces = [(folder, (names, None if len(names) == 1 else "")) for folder, names in wholes]
@@ -276,7 +273,7 @@ def _is_whole(names: set[str]) -> bool:
 
 
 def _sort_unnamed(sorting: Sorting, group: _FileGroup, owned: _FileGroup) -> None:
-    """Files of which no course system speaks."""
+    """Sort files without an uploader; a folder next to other students' is taken for a hand-in."""
     pieces = list(_pieces(group, False, owned))
     for names, root in pieces:
         folder = None if root is None else root.rstrip("/")
@@ -284,22 +281,15 @@ def _sort_unnamed(sorting: Sorting, group: _FileGroup, owned: _FileGroup) -> Non
         sorting.parcels.append(Parcel(label, names, None, root is None, folder))
     taken = {place for names, _ in pieces for place in names}
     paths = [*owned.names.values(), *(group.names[place] for place in taken)]
-    rest = {place: name for place, name in group.names.items() if place not in taken}
+    known = {path.partition("/")[0] for path in paths}
     loose = {place for root in group.roots() for place in group.beneath(root)}
-    _sort_rest(sorting, rest, {_top(path) for path in paths}, loose)
-
-
-def _sort_rest(sorting: Sorting, rest: Mapping[int, str], known: set[str], loose: set[int]) -> None:
-    """Sort files outside hand-ins; a folder next to other students' is taken for one."""
     folders: dict[str, dict[int, str]] = defaultdict(dict)
-    for place, name in rest.items():
+    for place, name in group.names.items():
         top, _, inside = name.partition("/")
+        if place in taken:
+            continue
         if inside and known and top not in known:
             folders[top][place] = inside
         else:
             sorting.leave([place], _LOOSE if place in loose else _UNOWNED, True)
     sorting.parcels += [Parcel(top, names, folder=top) for top, names in folders.items()]
-
-
-def _top(path: str) -> str:
-    return path.partition("/")[0]
