@@ -1,13 +1,8 @@
-"""The student's files: answers.toml, predictions.json, and the settings that answers choose.
-
-answers.toml is small, flat and text only. predictions.json records the prediction that a student
-made before a run. A student can rewrite it undetected, so a prediction earns no points.
-
-Text files as editors save them, and pictures that are handed in.
+"""The student's files: answers.toml, predictions.json, texts and pictures as programs save them.
 
 Texts are UTF-8 with or without a byte order mark, or UTF-16 from Windows' Notepad and Excel.
-Pictures are PNG or JPEG by their first bytes: neither format can hold a program.
-"""
+Pictures are PNG or JPEG by their first bytes: neither format can hold a program. A student can
+rewrite predictions.json undetected, so a prediction earns no points."""
 
 import codecs
 import json
@@ -41,11 +36,7 @@ def byte_order_mark(content: bytes) -> tuple[bytes, str]:
 
 
 def decoded(content: bytes) -> str:
-    """The text of a file, without its byte order mark. Raises ValueError with a reason for people.
-
-    UTF-16 without a mark is known by its zero bytes, which no text in UTF-8 has (RFC 4627, section
-    3).
-    """
+    """Return a text without its byte order mark. Raises ValueError with a reason for people."""
     mark, encoding = byte_order_mark(content)
     if not mark and b"\0" in content[:2]:
         encoding = "utf-16-be" if content[:1] == b"\0" else "utf-16-le"
@@ -103,10 +94,7 @@ Answers = dict[str, list[str]]
 
 
 def read_sheet(file: Path, lab: LabSpec) -> Answers:
-    """Return the answers in a file. Raises TcplabError if none of it can be read.
-
-    Files with fixed names that lie next to it are answers too.
-    """
+    """Return the answers in a file and in files of fixed names next to it. Raises TcplabError."""
     table = _table(file).answers
 
     def given(question: Question) -> list[str]:
@@ -118,10 +106,7 @@ def read_sheet(file: Path, lab: LabSpec) -> Answers:
 
 
 def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
-    """Return names in a file that no question has or whose answer cannot be read, with the reason.
-
-    A name that is nearly one of a question is told with that.
-    """
+    """Return names that no question has or whose answer cannot be read, each with the reason."""
     ids = [question.id for question in lab.questions]
     table = _table(file)
     unknown = [name[:40] for name in table.answers if name not in ids]
@@ -184,10 +169,7 @@ def _salvaged(file: Path, text: str, error: Exception) -> _Table:
 
 
 def _entry(text: str) -> dict[str, Any]:
-    """Return an answer, with typographic quotation marks around it taken for plain ones.
-
-    Word processors write those. In the words of an answer they stay.
-    """
+    """Return an answer; quotation marks of word processors around it are taken for plain ones."""
     try:
         return toml_table(text)
     except ValueError:
@@ -229,10 +211,7 @@ def is_made(question: Question, given: list[str]) -> bool:
 
 
 def read_predictions(folder: Path, lab: LabSpec, problems: Problems | None = None) -> Answers:
-    """Return the predictions that were recorded; empty if the file is missing or is none.
-
-    `problems` gets a sentence if the file is there and is none.
-    """
+    """Return recorded predictions; empty if the file is absent or, with a problem, is none."""
     try:
         table = json_value(untrusted.content(folder, PREDICTIONS, _LARGEST_PREDICTIONS))
     except FileNotFoundError:
@@ -270,10 +249,7 @@ def record(folder: Path, lab: LabSpec, run: LabRun, answers: Answers) -> None:
 
 @dataclass(frozen=True)
 class OwnParts:
-    """`settings` are NAME=VALUE by the name of their run; a run without any cannot be made.
-
-    `program` is the folder of the programs that hosts run.
-    """
+    """A module, the folder of programs that hosts run, and NAME=VALUE by the name of a run."""
 
     module: Path | None = None
     program: Path | None = None

@@ -1,16 +1,9 @@
-"""The course, the variant that it draws for a student's id, and the student's assignment.
+"""The course, its dates, the variant that it draws for a student's id, and the student's folder.
 
-A variant is the parameters and the seed of the runs. It is drawn by HMAC-SHA256 (RFC 2104) from the
-course's secret, the lab and the id. Students do not know the secret: their instructor gives them a
-file that holds every variant of the class, under a hash of each id. A student who studies alone
-uses the course `self-study`, whose secret is public.
-
-Dates of a lab in a course: the deadline, what lateness costs, and when the key may be shown.
-
-They have no time zone: they are local times, as Moodle's worksheet and archives have them.
-
-Items of a rubric, each with the share of the points that it earns.
-"""
+A variant is drawn by HMAC-SHA256 (RFC 2104) from the course's secret, the lab and the id. Students
+do not know the secret: their instructor gives them a file that holds every variant of the class,
+under a hash of each id. A student who studies alone uses the course `self-study`, whose secret is
+public. Dates have no time zone: they are local times, as in Moodle's worksheet and in archives."""
 
 import hashlib
 import hmac
@@ -127,10 +120,7 @@ SELF_STUDY = Course("self-study", "the secret of self-study is known to everybod
 
 @dataclass(frozen=True)
 class Variant:
-    """The parameters and the seed of one student's runs.
-
-    `values` are the drawn parameters, name and text, in the order of the lab's ranges.
-    """
+    """The seed of a student's runs, and the drawn `values`, in the order of the lab's ranges."""
 
     lab: str
     student: str
@@ -153,10 +143,7 @@ def student_id(text: str) -> str:
 
 
 def variant(course: Course, lab: LabSpec, student: str) -> Variant:
-    """Return the student's variant.
-
-    Each value is drawn by a number of its own, so that a new range changes no other value.
-    """
+    """Return the student's variant; each value has its own draw, independent of other ranges."""
     student = student_id(student)
 
     def drawn(what: str, among: int) -> int:
@@ -227,10 +214,7 @@ def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
 
 
 def variant_from(file: Path | None, lab: LabSpec, student: str, course: Course) -> Variant:
-    """Return the student's variant out of the class's file, or drawn by the course without one.
-
-    Raises UsageError, TcplabError.
-    """
+    """Return the variant of the class's file, or the course's. Raises UsageError, TcplabError."""
     if file is None:
         return variant(course, lab, student)
     hidden = _hidden(lab.name, student)

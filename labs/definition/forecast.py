@@ -164,10 +164,7 @@ class HiddenNetwork:
 def hidden_networks(
     lab: LabSpec, question: Question, course: Course, own: OwnParts | None = None
 ) -> list[HiddenNetwork]:
-    """Return the networks of a question, all different, the same for all students of a course.
-
-    The program of `own` runs there. Raises UsageError if it cannot be used.
-    """
+    """Return the networks of a question, on which `own` programs run. Raises UsageError."""
     program, nominal = own.program if own else None, nominal_variant(lab)
     run = next(run for run in lab.runs if run.name == question.run)
 

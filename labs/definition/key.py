@@ -48,10 +48,7 @@ def _packets(milliseconds: float, kbit_s: float) -> float:
 
 
 def _printed(kbyte: float) -> float:
-    """Return an amount as iperf prints it, whose MBytes (KBytes below one) are 1024 KBytes.
-
-    It stands next to the rate, and is taken for Mbit/s.
-    """
+    """Return an amount as iperf prints it: its MBytes (KBytes below one) are 1024 KBytes."""
     return kbyte if kbyte < 1024 else kbyte / 1.024
 
 
@@ -112,10 +109,7 @@ class KeyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Names(dict[str, Any]):
-    """Values of names: of settings and faults, and on demand of numbers and measures.
-
-    RANGE.SETTING is 1 for a fault that was drawn, 0 for others.
-    """
+    """Values of settings and faults (RANGE.SETTING, 1 if drawn), and of numbers and measures."""
 
     def __init__(self, key: WrittenKey, runs: Mapping[str, Any], variables: Variables):
         faults = ((span, value) for span in key.lab.varies if span.hidden for value in span.values)

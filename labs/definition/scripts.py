@@ -142,10 +142,7 @@ class ScriptTrial:
 def tried(
     scripts: Sequence[tuple[Question, Script]], lab: Lab, program: Path
 ) -> Iterator[ScriptTrial]:
-    """Yield the trial of each script, in their order; `program` is packetdrill.
-
-    Raises TcplabError if no guest can be had, and for no reason that lies in a script.
-    """
+    """Yield the trial of each script by packetdrill. Raises TcplabError if no guest can be had."""
     cases = [case for question, script in scripts for case in trial_cases(question, script)]
     outcomes = ScriptRunner(lab, program, confined=True).run(cases)
     for question, script in scripts:

@@ -86,10 +86,7 @@ class OtherKernel:
 
 @dataclass(frozen=True)
 class Range:
-    """Values from which a parameter is drawn or chosen; all values are equally likely.
-
-    A value with a = in it is a whole setting, which handouts do not tell: a fault to be found.
-    """
+    """Equally likely values of a parameter; one with a = is a whole setting, a hidden fault."""
 
     name: str
     values: tuple[str, ...]

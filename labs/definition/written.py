@@ -42,10 +42,7 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺\u2212", "0123456789-+
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit.
-
-    `dimension` is what it measures, `factor` leads to the base of that: bit/s, bytes, s, a whole.
-    """
+    """A unit of a dimension; `factor` leads to its base: bit/s, bytes, s, a whole."""
 
     dimension: str
     factor: float

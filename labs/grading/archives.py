@@ -68,10 +68,7 @@ def by_machine(name: str) -> bool:
 
 
 def open_strangers_file(file: Path) -> IO[bytes]:
-    """Return a regular file, opened without following a link or waiting for a writer.
-
-    Raises Refusal, OSError.
-    """
+    """Return a regular file, opened without following a link. Raises Refusal, OSError."""
     try:
         return untrusted.opened(file.parent, file.name)
     except untrusted.StrangeFile:
@@ -79,10 +76,7 @@ def open_strangers_file(file: Path) -> IO[bytes]:
 
 
 def members(stream: IO[bytes], most: int, largest: int) -> Iterator[tuple[DownloadFile, Opener]]:
-    """Yield each file of a zip in its order, and how to read it. Raises Refusal.
-
-    `most` is the number of files, `largest` the bytes of one.
-    """
+    """Yield each of at most `most` files of a zip, and how to read it. Raises Refusal."""
     with damage_refused(), zipfile.ZipFile(stream) as archive:
         entries = archive.infolist()
         if len(entries) > most:
@@ -96,10 +90,7 @@ def members(stream: IO[bytes], most: int, largest: int) -> Iterator[tuple[Downlo
 
 
 def folder_members(root: Path, most: int) -> Iterator[tuple[DownloadFile, Opener]]:
-    """Yield the files and links of a folder in their order, without following a link.
-
-    Raises Refusal if there are more than `most`, folders included.
-    """
+    """Yield at most `most` files and links of a folder, following no link. Raises Refusal."""
     count = 0
     for place, folders, files in os.walk(root, followlinks=False):
         folders.sort()

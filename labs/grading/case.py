@@ -275,10 +275,7 @@ class ExportedPoints:
 
 
 def exported_points(cases: Sequence[Case]) -> list[ExportedPoints]:
-    """Return one entry for each student.
-
-    Of several hand-ins the one that is final counts; if two are, the student has no points.
-    """
+    """Return one entry for each student: the only hand-in that is final counts."""
     students: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         students[_plain(case.student)].append(case)

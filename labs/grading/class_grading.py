@@ -71,10 +71,7 @@ class ClassGrading:
         return points
 
     def spread_points(self, variant: Variant, module: Path | None) -> dict[LabRun, list[Point]]:
-        """Return the points of each run under the seeds whose spread makes tolerances and bands.
-
-        Runs whose settings students choose are left out: no number depends on them.
-        """
+        """Return points of runs without choices, by the seeds of tolerances and bands."""
         return self.points(variant, OwnParts(module), range(1, _SEEDS + 1))
 
     def spread(self, variant: Variant, module: Path | None) -> list[RunValues]:
@@ -88,10 +85,7 @@ class ClassGrading:
         return spread
 
     def programs(self, own: OwnParts) -> HiddenRuns | None:
-        """Return the runs of a student's programs on hidden networks, if there are programs.
-
-        Raises UsageError if they cannot be used.
-        """
+        """Return the runs of a student's programs on hidden networks, if any. Raises UsageError."""
         asked = any(question.kind == "program" for question in self.lab.questions)
         if not asked or own.program is None or not has_programs(own.program):
             return None
@@ -146,10 +140,7 @@ def not_carried_flags(tested: TestedPrograms, repeated: RunValues) -> Iterator[F
 
 @dataclass(frozen=True)
 class Marked:
-    """The marks of a hand-in, the key that they come from, and flags.
-
-    `right` are the numbers that are right by the key of the student's own run.
-    """
+    """The key, marks and flags of a hand-in, and the numbers that are `right` by its run."""
 
     key: Key
     bands: dict[str, tuple[float, float]]

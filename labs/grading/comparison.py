@@ -53,11 +53,7 @@ _WITNESSES = (
 
 
 def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str, float]:
-    """For each capture among `names`: the share of its packets that the reference has at any time.
-
-    Two runs in real time share next to none: sequence numbers and timestamps begin at chance (RFC
-    6528, RFC 7323).
-    """
+    """Return each capture's share of packets that the reference has: near 0 in real time."""
     shares = {}
     for name in names:
         given = [packet for _, packet in packets(content_if_any(handed_in, name) or b"")]
@@ -101,10 +97,7 @@ _SAMPLED = re.compile(r'^\{"time": (\d{1,12}(?:\.\d+)?)', re.MULTILINE)
 def check_label(
     case: Case, run: LabRun, records: Sequence[Record], reference: Path, release: str
 ) -> Case:
-    """Flag a run that is said to be made in real time and was not.
-
-    `reference` is the raw folder of the repeated run, `release` the version of the lab kernel.
-    """
+    """Flag a run that is said to be in real time, by the raw files of the repeated run."""
     handed_in = case.inspected.runs[run.name]
     place = case.folder / handed_in.place
     captures = [name for name in digests_of(records) if name.endswith(".pcap")]
@@ -151,11 +144,7 @@ class WatchedFile(Struct, frozen=True):
 
 
 def contradictions(place: str, lab_release: str) -> list[str]:
-    """Return sentences about what in a run directory is of virtual time, or of another time.
-
-    `place` is the run directory, `lab_release` the version of the lab kernel, which keeps no real
-    time.
-    """
+    """Return sentences about what in the run directory `place` is of virtual or another time."""
     folder = Path(place)
     manifest = _parsed(RunManifest, folder / "manifest.json")
     sentences = list(_of_manifest(manifest, lab_release))
@@ -268,10 +257,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
 
 
 def has_doubtful_packets(case: Case, run: LabRun) -> bool:
-    """Return whether packets have to be compared.
-
-    Those of a run in real time always have to: it could be one in virtual time under another label.
-    """
+    """Return whether packets have to be compared, as those of every run in real time."""
     return run.name in case.inspected.runs and not case.authentic[run.name]
 
 

@@ -1,14 +1,8 @@
-"""Decisions of people: points by hand (overrides.toml), accepted and rejected hand-ins
-(accepted.toml).
+"""Decisions of people: overrides.toml, accepted.toml, and the dates of the course.
 
 People write these files, and grading only reads them. An acceptance applies to one hand-in, by its
-digest, and to the flags that were seen: a new upload by that student and a later flag are looked at
-again. Until then a flagged hand-in exports no points. A rejected one has zero points.
-
-Late hand-ins: their times by Moodle's worksheet, Canvas's marks, or the download's files.
-
-The files of a download of Moodle or Canvas have the time of the download, so these do not count.
-"""
+digest, and to the flags that were seen. Late hand-ins have their times by Moodle's worksheet,
+Canvas's marks, or the files of a plain download."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -90,10 +84,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
 
 def apply_overrides(case: Case, lab: LabSpec, overrides: Overrides) -> Case:
-    """Give the points that people gave, also to a hand-in that could not be graded.
-
-    Then questions without a line wait, unless REST has one.
-    """
+    """Give the points that people gave, also if it could not be graded; other questions wait."""
     lines, marks = overrides.lines_for(case), list(case.marks)
     if case.refused:
         unread = AnswerMark("", "", "", None, Verdict.READ, "It is marked by a person.")
@@ -150,10 +141,7 @@ def read_acceptances(folder: Path) -> Acceptances:
 
 
 def apply_acceptances(case: Case, acceptances: Acceptances) -> Case:
-    """Take the flags that were accepted off this hand-in; say if another one was accepted.
-
-    A rejected hand-in has zero points, whatever its flags.
-    """
+    """Take off accepted flags; say if another hand-in was accepted. Zero points if rejected."""
     for rejection in acceptances.reject:
         if case.is_of(rejection.student) and case.digest and rejection.hand_in == case.digest:
             return _reject(case, rejection)

@@ -1,19 +1,13 @@
-"""canvas.csv: for the import of Canvas's gradebook.
+"""canvas.csv for the import of Canvas's gradebook, and results.json for Gradescope's autograder.
 
-What the import does is read in instructure/canvas-lms: lib/gradebook_importer.rb, and
-lib/gradebook_exporter.rb for what the export is like.
+What the import does is read in instructure/canvas-lms, lib/gradebook_importer.rb and
+lib/gradebook_exporter.rb; Gradescope's formats are on https://gradescope-autograders.readthedocs.io.
 
 * The first columns are Student, ID, SIS User ID, SIS Login ID, Section, as far as the gradebook's
   own export has them. A row is matched by ID, then by the SIS ids, then by the name.
 * An assignment is found by the number in "Title (number)", then by its title; any other heading
   makes a new one, with the points of the row "Points Possible".
-* A cell that is empty while Canvas has a score is a change, which the import shows before it is
-  made. Students without final points have an empty cell, never a zero.
-
-results.json for Gradescope's autograder, and whether the submitter owns the hand-in.
-
-Formats: https://gradescope-autograders.readthedocs.io, pages specs and submission_metadata.
-"""
+* An empty cell is a change where Canvas has a score, which the import shows before it is made."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -180,11 +174,7 @@ def check_submitter(case: Case, people: Sequence[Person], emails: Sequence[str])
 
 
 def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
-    """Return whether the hand-in is of that address.
-
-    The class's table tells; without an address in it, the id is the address, or what is before its
-    @.
-    """
+    """Return whether the address is of it: by the class's table, else by the id."""
     addresses = {person.email.casefold() for person in people if person.id == case.student}
     if listed := addresses - {""}:
         return email in listed
@@ -192,10 +182,7 @@ def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
 
 
 def results(lab: LabSpec, case: Case) -> dict[str, Any]:
-    """results.json. Without a score, which is not a score of zero, if a person has to look first.
-
-    Answers that a person reads are left out: their points are given on Gradescope.
-    """
+    """Return results.json of answers that are marked; without a score if a person looks first."""
     if case.state in ("could not grade", "look"):
         output = "A person will look at this hand-in before it has points."
         if case.refused:

@@ -76,10 +76,7 @@ class ClassRequest:
 
 
 def grade_all(request: ClassRequest) -> Path:
-    """Grade everything and return the folder of grades. Raises UsageError before anything is run.
-
-    A hand-in that cannot be graded names the reason; the others are graded.
-    """
+    """Grade everything and return the folder of grades. Raises UsageError before any run."""
     lab, out = request.lab, request.out
     out.mkdir(parents=True, exist_ok=True)
     files.check_given(request.given, lab)
@@ -120,10 +117,7 @@ def _runner(request: ClassRequest, module: Path) -> PointRunner:
 
 
 def check_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
-    """Repeat the runs, compare them with those that were handed in, and try programs and scripts.
-
-    Hand-ins in real time need further points, whose spread makes their bands.
-    """
+    """Repeat the runs, compare them with those handed in, and try programs and scripts."""
     nominal, module = nominal_variant(grading.lab), grading.module
     cases, points = _planned(cases, lambda case: grading.points(case.own_variant, case.own))
     cases, programs = _planned(cases, lambda case: grading.programs(case.own))

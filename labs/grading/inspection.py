@@ -100,11 +100,7 @@ class ClaimedAssignment(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class HandedInRun:
-    """A run that was handed in.
-
-    `files` are its raw files with their digests, by their path below raw/. `misfits` are files that
-    are not what its manifest says of them.
-    """
+    """A run: raw files with their digests by their path, `misfits` if the manifest differs."""
 
     place: str
     testbed: str
@@ -117,10 +113,7 @@ class HandedInRun:
 
 @dataclass(frozen=True)
 class InspectedHandIn:
-    """The content of a hand-in.
-
-    `refused` is the reason why it is unusable, `problems` are reasons why parts of it are.
-    """
+    """The content of a hand-in, why it is unusable (`refused`), and why parts of it are."""
 
     refused: str = ""
     student: str = ""
@@ -133,10 +126,7 @@ class InspectedHandIn:
 
 
 def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
-    """Unpack `source` into the empty folder `target` and look at it.
-
-    Raises TcplabError if it cannot be unpacked. What is refused later keeps its owner.
-    """
+    """Unpack `source` into the empty folder `target` and look at it. Raises TcplabError."""
     lab, folder, problems = catalogue.find(lab_name), Path(target), Problems()
     unpack(Path(source), folder)
     variant = _assignment(folder / FILE, problems).variant
@@ -175,10 +165,7 @@ def _found(
 
 
 def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
-    """Return the content of assignment.json, also if an editor has saved it in another encoding.
-
-    What cannot be decoded is replaced, so that the rest still counts.
-    """
+    """Return the content of assignment.json, in any encoding that editors save."""
     try:
         content = untrusted.content(file.parent, file.name, _LARGEST_JSON)
     except (OSError, untrusted.StrangeFile):

@@ -53,11 +53,7 @@ class HandIn:
 
 @dataclass(frozen=True)
 class Intake:
-    """A download and its hand-ins.
-
-    Each file, by its place, is of a hand-in (`belongs`), or there is a reason why it is of none
-    (`others`). `passed` are the files of hand-ins that no hand-in needs.
-    """
+    """A download: each file `belongs` to a hand-in or is of `others`; `passed` are not needed."""
 
     files: Sequence[DownloadFile]
     hand_ins: Sequence[HandIn]
@@ -167,10 +163,7 @@ def _from_archive(archive: Path, extractions: Sequence[_Extraction]) -> list[tup
 
 
 def _extracted(archive: Path, extractions: Sequence[_Extraction]) -> dict[int, str]:
-    """Take all parcels out in one pass; return the problem of each lost file by its place.
-
-    If one of them ends that process, each parcel is taken out in a separate process.
-    """
+    """Take all parcels out in one pass, or each in its process if that ends; return problems."""
     try:
         return extract(archive, {at: to for each in extractions for at, to in each.targets.items()})
     except NotContained:

@@ -153,11 +153,7 @@ class FormerCase(msgspec.Struct, frozen=True):
 
 
 def keep_former(out: Path, cases: Sequence[Case], exports: Mapping[str, bytes]) -> list[str]:
-    """Keep the export in `out` if `exports` differ, and list changed grades.
-
-    `exports` are the new files by their names. Returns sentences for the instructor. Raises
-    UsageError.
-    """
+    """Keep the former export if `exports` differ; return sentences on changed grades."""
     names = [name for name in _TABLES if (out / name).is_file()]
     names += sorted(f"gradescope/{file.name}" for file in (out / "gradescope").glob("*.json"))
     if all((out / name).read_bytes() == exports.get(name) for name in names):

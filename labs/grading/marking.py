@@ -57,11 +57,7 @@ _RIGHT = (Verdict.RIGHT, Verdict.FOLLOWS)
 
 
 def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
-    """Return the tolerance of each number, as a share of it.
-
-    It is a quarter of its standard deviation over seeds, within limits. A reading of one's own run
-    is nearer to it than the runs of others are.
-    """
+    """Return as a share a quarter of each number's standard deviation over seeds, within limits."""
     shares = {}
     for question in lab.questions:
         values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
@@ -300,10 +296,7 @@ class _Reading:
 
 
 def _readings(question: Question, number: Number) -> list[_Reading]:
-    """The number in the question's unit; without one it may be a fraction if a percentage is asked.
-
-    A fraction is the same number as the percentage (ISO 80000-1); so are 130 % and a factor of 1.3.
-    """
+    """Return the number in the question's unit; without one perhaps as a fraction (ISO 80000-1)."""
     unit = unit_named(question.unit)
     own = number.unit or unit
     dimensions = {own.dimension, unit.dimension}

@@ -61,11 +61,7 @@ def _comment_beginning(lab: LabSpec) -> str:
 
 @dataclass(frozen=True)
 class Worksheet:
-    """A worksheet of Moodle's: its rows of people, and the columns that are read and written.
-
-    The column of grades is left of that of the maximum; `feedback` and `submission`, the time of
-    the hand-in, are None if they are unknown.
-    """
+    """A worksheet: its rows of people, and columns; grades are left of the maximum `most`."""
 
     table: ForeignTable
     participants: list[int]
@@ -119,10 +115,7 @@ class Worksheet:
 
 
 def filled(file: Path, lab: LabSpec, students: Sequence[ExportedPoints]) -> FilledTable:
-    """Return the worksheet in `file` with the grades and comments of students; other cells stay.
-
-    Points are scaled to the assignment's maximum. Raises UsageError if it is no worksheet.
-    """
+    """Return the worksheet with scaled grades and comments; other cells stay. Raises UsageError."""
     sheet = read_worksheet(file)
     rows = dict(sheet.placed(students))
     notices = [*_about(sheet, lab, list(rows.values()), students)]
@@ -223,9 +216,6 @@ def _float(text: str) -> float:
 
 
 def _written(points: float, like: str) -> str:
-    """As the worksheet writes its maximum: 91.67, or 91,67 if that is 100,00.
-
-    unformat_float in lib/moodlelib.php takes the decimal separator of the language, and a point.
-    """
+    """Return 91.67, or 91,67 if the maximum is 100,00 (unformat_float in lib/moodlelib.php)."""
     match = _NUMBER.fullmatch(like)
     return f"{points:.2f}".replace(".", match[1] if match and match[1] else ".")

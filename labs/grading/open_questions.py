@@ -74,10 +74,7 @@ def _what_it_is(question: Question, frame: WrittenFrame, run: MeasuredRun) -> st
 
 
 def design(question: Question, key: Key, empty: AnswerMark) -> AnswerMark:
-    """Give a share of the points for each bound that the student's own configuration keeps.
-
-    One without bounds earns them by being carried out.
-    """
+    """Give a share for each bound that the student's run keeps; without bounds all for the run."""
     measured = key.measured.get(question.id)
     if measured is None:
         return replace(empty, verdict=Verdict.WRONG, note="It could not be run as it is written.")
@@ -90,10 +87,7 @@ def design(question: Question, key: Key, empty: AnswerMark) -> AnswerMark:
 def forecast(
     question: Question, text: str, hidden: Sequence[HiddenResult], empty: AnswerMark
 ) -> AnswerMark:
-    """Give the share that the rule earns on the hidden networks by a proper score.
-
-    The note says how far off it is on each, and tells no value of a network.
-    """
+    """Give the share by a proper score; the note says how far off it is, and tells no value."""
     if not hidden:
         return empty.for_person("The hidden networks were not run; a person looks at it.")
     try:

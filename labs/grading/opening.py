@@ -50,10 +50,7 @@ class Stage(StrEnum):
 
 
 def attempt(stage: Stage, case: Case, step: Callable[..., Case], *arguments: Any) -> Case:
-    """Return the case after a step; a failure of the step refuses this hand-in alone.
-
-    Raises OSError for a failure of the machine, such as a full disk.
-    """
+    """Return the case after a step, refused if that fails. Raises OSError of the machine."""
     try:
         return step(case, *arguments)
     except TcplabError as error:
@@ -168,11 +165,7 @@ def require_course(cases: Sequence[Case], course: Course) -> None:
 
 
 def owner(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
-    """Return the uploader by the word of the course system; None if that is not in the class.
-
-    A number that belongs to another name is not believed: in a group's assignment, Moodle gives the
-    number of the group.
-    """
+    """Return the uploader by the course system; a number with another's name is a group's."""
     if numbered := _numbered(hand_in, people):
         return numbered if _may_be(hand_in.uploader, numbered.name) else None
     namesakes = [person for person in people if _is_name(hand_in.uploader, person.name)]

@@ -68,10 +68,7 @@ class Place:
 
 
 def ranking(lab: LabSpec, cases: Sequence[Case]) -> list[Place]:
-    """Return a row for each student whose programs were tested, the largest score first.
-
-    A hand-in that a person has to look at first is left out.
-    """
+    """Return a row for each student whose programs were tested, the largest score first."""
     ranked = exported_points([case for case in cases if _is_ranked(lab, case)])
     scores = {entry.case.pseudonym: _score(lab, entry.case) for entry in ranked}
     ordered = sorted(scores.items(), key=lambda row: (-row[1], row[0]))
@@ -124,10 +121,7 @@ class GradedClass:
 
     @cached_property
     def absent(self) -> list[Case]:
-        """A case for each student of the roster without a hand-in.
-
-        Zero points wait while a hand-in of an unknown owner may belong to them.
-        """
+        """Students without a hand-in; zeros wait while one of an unknown owner may be theirs."""
         handed_in = {case.student for case in self.cases}
         owners_known = all(case.person or case.variant for case in self.cases)
         zero = AnswerMark(REST, "", "", 0.0, Verdict.EMPTY, "There is no hand-in.")
@@ -263,10 +257,7 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
 
 
 def reading_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
-    """Return the page of open decisions, with fields that make lines for the files of decisions.
-
-    Hand-ins to look at, those that could not be graded, and answers, question by question.
-    """
+    """Return the page of open decisions, with fields that make lines for the files of decisions."""
     lab, cases = graded_class.lab, graded_class.cases
     aliases = pseudonyms(graded_class.course, lab, (case.student for case in cases))
     # The order of pseudonyms, so that no student is always the first to be read.

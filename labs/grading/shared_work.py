@@ -30,10 +30,7 @@ class SimilarSentences:
 
 
 def similar_sentences(texts: Mapping[str, str], model: str = "") -> list[SimilarSentences]:
-    """Return the most similar pairs of sentences in texts by student, of two students each.
-
-    What stands in the lab's own texts, such as what is asked, is `model` and no sign of copying.
-    """
+    """Return the most similar pairs of sentences of two students, without those of the `model`."""
     own = {_words(sentence) for sentence in _sentences(model)}
     written = [
         (student, sentence, words)
@@ -104,10 +101,7 @@ def other_variants(
     lab: LabSpec,
     fits: Callable[[Sequence[Case]], Sequence[Collection[str]]],
 ) -> Case:
-    """Flag numbers that fit another student's run and not the own one.
-
-    `fits(others)` gives the numbers that are right by the run of each of the others.
-    """
+    """Flag numbers that fit another's run, by `fits(others)`, and not the own one."""
     numbers = [question.id for question in lab.questions if question.kind == "number"]
     needed = max(_LEAST_FITS, 0.6 * len(numbers))
     strangers = [other for other in others if other.student != case.student]

@@ -128,10 +128,7 @@ class Parcel:
 
 @dataclass(frozen=True)
 class OutsideReason:
-    """The reason why a file is in no hand-in. `look` says that a person should know.
-
-    `whose` is the word of the course system.
-    """
+    """Why a file is in no hand-in, whether a person should `look`, and whose it is."""
 
     text: str
     look: bool = False
@@ -199,11 +196,7 @@ def sort_files(files: Sequence[DownloadFile]) -> Sorting:
 def _sort_uploads(
     sorting: Sorting, paths: Mapping[int, str], uploads: Mapping[int, Upload]
 ) -> None:
-    """Sort the files that one student, or one group, uploaded.
-
-    If it holds no hand-in, or too many, all of it is taken for one, so that the student gets a
-    message.
-    """
+    """Sort what one student or group uploaded; without a hand-in or with too many, all is one."""
     folders: dict[str, dict[int, str]] = defaultdict(dict)
     for place, upload in uploads.items():
         if not upload.typed:
@@ -236,10 +229,7 @@ def _parcel(
 def _pieces(
     group: _FileGroup, named: bool, owned: _FileGroup | None = None
 ) -> Iterator[_HandInFiles]:
-    """Yield the hand-ins of a group.
-
-    Loose answers that lie above other hand-ins are one too if it is known whose they are.
-    """
+    """Yield hand-ins; loose answers above others are one too if it is known whose they are."""
     taken: set[int] = set()
     roots = group.roots()
     for root in roots:
@@ -260,10 +250,7 @@ def _pieces(
 
 
 def _is_whole(names: set[str]) -> bool:
-    """Return whether a folder with answers is one hand-in without another in it.
-
-    In a lab's own folder lies the zip that `lab pack` made of it, and perhaps a copy of answers.
-    """
+    """Return whether a folder is one hand-in, perhaps with the zip that `lab pack` made of it."""
     is_lab = FILE in names
     folders = {name.removesuffix(ANSWERS) for name in names if name.endswith(f"/{ANSWERS}")}
     rivals = [folder for folder in folders if not is_lab or folder + FILE in names]

@@ -143,10 +143,7 @@ _MOODLE = Path(__file__).with_name("moodle_headings.toml")
 
 @cache
 def headings(role: str, of_people: bool = False) -> tuple[str, ...]:
-    """Return Moodle's headings for a column, in small letters, once for each language.
-
-    `of_people` leaves out the languages in which no table of people is read.
-    """
+    """Return Moodle's headings for a column by language, perhaps only those of people's tables."""
     languages = toml_file(_MOODLE).values()
     known = (each for each in languages if role in each and (not of_people or "idnumber" in each))
     names = (each[role] if isinstance(each[role], list) else [each[role]] for each in known)
@@ -179,10 +176,7 @@ _DELIMITERS = ",;\t"
 
 @dataclass(frozen=True)
 class Person:
-    """A student. `moodle` and `canvas` are the numbers by which these name a hand-in.
-
-    The hand-in of a `group` has its name as the student's id.
-    """
+    """A student with the numbers in `moodle` and `canvas`; a group's name is its hand-in's id."""
 
     id: str
     name: str = ""
@@ -194,10 +188,7 @@ class Person:
 
 
 def read_roster(file: Path) -> list[Person]:
-    """Everybody in a table with a heading, or with one id in a line. Raises UsageError.
-
-    Cells may be separated by commas, semicolons or tabs, in UTF-8 or UTF-16, as Excel saves them.
-    """
+    """Return everybody in a table as Excel saves it, or of one id in a line. Raises UsageError."""
     try:
         text = decoded(file.read_bytes())
         tables = {delimiter: _rows(text, delimiter) for delimiter in _DELIMITERS}
@@ -257,10 +248,7 @@ def _is_heading(first: str, others: Sequence[Sequence[str]]) -> bool:
 
 
 def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
-    """Return a row of a table by its headings.
-
-    Canvas's `ID` is Canvas's number, Moodle's may be that of a participant.
-    """
+    """Return a row; Canvas's `ID` is Canvas's number, Moodle's may be that of a participant."""
     canvas_export = "sis user id" in heading or "sis login id" in heading
     numbers = (_participant(name, cells.get(name, "")) for name in _IDENTIFIER)
     participant = next(filter(None, numbers), "")

@@ -1,10 +1,7 @@
-"""`tcplab lab lint`: problems in a lab's texts, found without a run.
+"""`tcplab lab lint`: problems in a lab's texts, key and tests, found without a run.
 
 It finds questions that the handout does not explain, answers given away, too many points for
-reading, missing hints, and prose that is hard to read.
-
-A lab's key and tests, tried on made-up values to find names that do not exist.
-"""
+reading, missing hints, hard prose, and by made-up values names that do not exist."""
 
 import re
 import zlib

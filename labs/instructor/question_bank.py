@@ -64,10 +64,7 @@ class BankQuestion:
 
 
 def bank_lab(lab: LabSpec) -> LabSpec:
-    """Return the part of a lab that a quiz can ask. Raises UsageError if there is none.
-
-    Runs with choices, modules or programs of students are left out.
-    """
+    """Return the part of a lab without own settings or programs. Raises UsageError if empty."""
     if any(span.hidden for span in lab.varies):
         raise UsageError(f"The commands of {lab.name} would name its faults.", "Use another lab.")
     runs = [run for run in lab.runs if not (run.chosen or run.module or run.program)]

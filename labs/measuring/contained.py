@@ -100,10 +100,7 @@ def contained_as(
     allowance: Allowance = Allowance(),
     tell: Tell | None = None,
 ) -> Answer:
-    """Return the answer of `contained` as a `kind`: a dataclass, Struct or container of them.
-
-    Raises NotContained for an answer of another shape, or with text that no file can hold.
-    """
+    """Return the answer of `contained` as a `kind`. Raises NotContained for another shape."""
     answer = contained(function, *arguments, allowance=allowance, tell=tell)
     try:
         json.dumps(answer, ensure_ascii=False).encode()
@@ -132,10 +129,7 @@ def _answer(receiver: Connection, seconds: float, tell: Tell | None) -> dict[str
 
 
 def _end(process: BaseProcess, gently: bool) -> None:
-    """The process and what it started: it leads a group of its own.
-
-    What holds a guest may end that first.
-    """
+    """End the process and its group; what holds a guest may end that first."""
     if gently:
         process.terminate()
         process.join(_ENDING)

@@ -1,28 +1,33 @@
 """Measures of a run's raw files, as numbers by condition and key, for a lab's key.
 
-Keys are those of analysis.measures.metrics (server.rate, nstat.TcpRetransSegs,
-sender.rexmt_data_pkts, pauses.total, ...), FLOW.METRIC for each flow, and run.METRIC for all flows
-with the columns of a sweep.
+Keys are those of analysis.measures.metrics (server.rate, nstat.TcpRetransSegs, ...),
+FLOW.METRIC for each flow, run.METRIC for all flows with the columns of a sweep, and those of
+analysis.measures.evidence.
 
-Evidence has the keys of analysis.measures.evidence.
-"""
+Bytes that a student's receiver wrote are held against the packets that can have carried them: what
+two programs exchange without the network gains no points. The bytes to be sent are random, so no
+packet carries more of them than its length."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from analysis.measures.evidence import EVENTS, PREFIX, frame_values, line_values
 from analysis.measures.metrics import columns, metric
+from analysis.measures.packets import TrialTraffic
 from analysis.measures.readings import TrialReadings
 from analysis.measures.results import measure
 from analysis.records.json_reader import Problems
 from analysis.records.output import SocketSample
 from analysis.records.run_directory import RunRecord, Trial, read_run
-from labs.measuring.carried import carried_values, not_carried
+from analysis.records.spec_file import RunFlow
 from topologies import untrusted
 from topologies.errors import TcplabError
 
@@ -35,6 +40,11 @@ _OF_FLOW = {column.name for column in columns().values() if not column.of_run}
 _WITNESSES = {"ss.bytes_sent", "tcpdump.sender", "tcpdump.receiver"}
 _OF_SOCKET = {"ss.acked_kbit_s", "ss.pacing_kbit_s", "ss.unacked_segments"}
 """Of each flow, by the kernel's tcp_info alone: other readings of what programs print."""
+_HEADERS = 34
+"""Bytes of Ethernet and IPv4, the only ones that a program cannot fill."""
+_SLACK = 20_000_000
+"""Nanoseconds by which the time of a file may be off: two ticks of the guest's clock."""
+_PORT = 0xFFFF
 
 
 class UnknownName(TcplabError, KeyError):
@@ -102,10 +112,7 @@ Runs = Mapping[str, MeasuredRun]
 
 
 def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:
-    """`values` and `files` (their digests) of a seed, whose raw files are in FOLDER/raw/seed-SEED.
-
-    FOLDER is trusted, and is made a run directory. Raises TcplabError.
-    """
+    """Return values and digests of a seed, in FOLDER/raw/seed-SEED. Raises TcplabError."""
     folder = raw.parent.parent
     as_run_directory(folder, data, [seed])
     values: Values | None = values_of(str(folder)).get(str(seed))
@@ -184,3 +191,50 @@ def as_run_directory(folder: Path, spec: Any, seeds: Sequence[int]) -> None:
     """Write what makes raw files in `folder`/raw a run directory that can be measured."""
     (folder / "spec.json").write_text(json.dumps(spec))
     (folder / "manifest.json").write_text(json.dumps({"format": 1, "seeds": list(seeds)}))
+
+
+def carried_values(readings: TrialReadings) -> dict[str, float]:
+    """Return for each flow of programs what was written, in how long, and what was carried."""
+    values: dict[str, float] = {}
+    for each in readings.by_flow:
+        if each.flow.program and each.server and readings.traffic:
+            seconds = each.server["interval"]
+            named = {
+                "written_bytes": round(1024 * each.server["transfer"]),
+                "written_seconds": seconds,
+                "carried_bytes": _carried(readings.run, readings.traffic, each.flow, seconds),
+            }
+            values |= {f"{each.flow.name}.{name}": value for name, value in named.items()}
+    return values
+
+
+def _carried(run: RunRecord, traffic: TrialTraffic, flow: RunFlow, seconds: float) -> int:
+    """Return the bytes that packets brought to the receiver until it had written all."""
+    arrived = traffic.at(flow.receiver)
+    if arrived is None:
+        return 0
+    ends = (traffic.network.address(name) for name in (flow.sender, flow.receiver))
+    source, target = (int(IPv4Address(address)) for address in ends)
+    came = arrived.between(source, target)
+    others = [other.port for other in run.flows if other.name != flow.name]
+    came = came.only(
+        ((came.flags > 0) == (flow.protocol == "tcp")) & ~np.isin(came.ports & _PORT, others)
+    )
+    if not len(came):
+        return 0
+    in_time = came.time <= came.time[0] + round(1e9 * seconds) + _SLACK
+    return int((came.length[in_time].astype(np.int64) - _HEADERS).sum())
+
+
+def not_carried(values: Mapping[str, float]) -> Iterator[str]:
+    """Yield a sentence about each flow whose packets cannot have carried what was written."""
+    for key, written in values.items():
+        flow, _, name = key.rpartition(".")
+        if name != "written_bytes":
+            continue
+        carried, seconds = values[f"{flow}.carried_bytes"], values[f"{flow}.written_seconds"]
+        if carried < written:
+            yield (
+                f"{flow}: its receiver wrote {written:,.0f} bytes in {seconds:.3g} s, and packets"
+                f" brought {carried:,.0f} bytes until then; the rest did not pass the network"
+            )

@@ -154,10 +154,7 @@ class References:
         self.ask(each for points in tried for each in points if each.key not in self.records)
 
     def keep(self, points: Iterable[Point], folder: Path) -> dict[str, str]:
-        """Run these again and keep their files below `folder`, for a comparison of packets.
-
-        Return the problem of each point that could not be repeated, by its key.
-        """
+        """Run these again and keep their files; return the problem of each by its key."""
         again = {point.key: point for point in points}
         if not again:
             return {}
@@ -206,10 +203,7 @@ class HiddenRuns:
 
     @cached_property
     def networks(self) -> dict[str, list[HiddenNetwork]]:
-        """The networks by question: of forecasts, or of programs if there is one.
-
-        Raises UsageError if a program cannot be used.
-        """
+        """The networks by question, of forecasts or of `own` programs. Raises UsageError."""
         kind = "program" if self.own else "forecast"
         asked = (each for each in self.lab.questions if each.kind == kind)
         return {each.id: hidden_networks(self.lab, each, self.course, self.own) for each in asked}
@@ -255,10 +249,7 @@ class HiddenRuns:
 def tested_program(
     lab: LabSpec, question: Question, run: MeasuredRun, variables: Mapping[str, float]
 ) -> TestedProgram:
-    """Return the stages that a program passed in a run, and its part of the leaderboard.
-
-    What did not pass the network passes none.
-    """
+    """Return the stages that a program passed in a run, none if bytes passed no network."""
     if run.not_carried:
         return TestedProgram((), run.not_carried[0], not_carried=True)
     passed: list[str] = []

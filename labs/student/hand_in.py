@@ -112,10 +112,7 @@ def _question(assignment: Assignment, question: Question, answers: Answers) -> I
 
 
 def _rule(assignment: Assignment, question: Question, given: str) -> LabFinding:
-    """Find a rule's value on the student's network, which shows a wrong unit.
-
-    Raises UsageError if it has none there, or on a network of self-study.
-    """
+    """Find a rule's value on the student's network, which shows a wrong unit. Raises UsageError."""
     rule = read_rule(given)
     for network in hidden_networks(assignment.lab, question, SELF_STUDY):
         rule.value(network.variables)

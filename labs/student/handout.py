@@ -33,11 +33,7 @@ _MOST_FLOWS = 3
 
 
 def handout_text(lab: LabSpec, variant: Variant) -> str:
-    """Return the handout in Markdown.
-
-    Every number in it is rendered from the lab's spec and the student's variant; faults are left
-    out.
-    """
+    """Return the handout in Markdown, rendered from spec and variant; faults are left out."""
     open_variant = told(lab, variant)
     parts = _without_repetition([_part(lab, run, open_variant) for run in lab.runs])
     words = _words(lab.language)

@@ -1,10 +1,7 @@
-"""`tcplab lab run`: the runs of an assignment, each into the assignment's folder.
+"""`tcplab lab run` and `tcplab lab shell`: the runs of an assignment, commands typed into hosts.
 
-`tcplab lab shell`: commands typed into the hosts of a student's network.
-
-typed.json records each with what it printed. Programs are the image's, and virtual time stands
-still while a student thinks, so grading repeats the commands and compares what they print.
-"""
+typed.json records each command with what it printed. Programs are the image's, and virtual time
+stands still while a student thinks, so grading repeats the commands and compares."""
 
 import json
 import sys
@@ -43,11 +40,7 @@ from topologies.notation import json_value
 
 
 def runs_to_make(assignment: Assignment, again: bool = False) -> Iterator[LabRun]:
-    """Yield the runs that are not there yet, or all, each as soon as what it needs is written.
-
-    What was predicted of a run is recorded before it is handed out. Raises UsageError at the first
-    run that waits for a prediction or for settings.
-    """
+    """Yield runs to do, each with its predictions recorded. Raises UsageError at one that waits."""
     for run in assignment.lab.runs:
         if again or not is_there(assignment, run):
             answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)

@@ -1,12 +1,8 @@
-"""Pages and texts from templates.
+"""Pages and texts from templates, and drawings of handouts from a lab's drawings.toml.
 
-Jinja escapes what strangers wrote. Markdown is rendered without raw HTML.
-
-Drawings of handouts, made from a lab's drawings.toml: sequence diagrams and graphs.
-
-Graphs show expected lines over time, computed from the rules that TCP follows. Their values are
-examples, so axes have no numbers. A drawing is 360 wide, to be readable on a phone.
-"""
+Jinja escapes what strangers wrote. Markdown is rendered without raw HTML. Graphs show expected
+lines by the rules that TCP follows; their values are examples, so axes have no numbers. A drawing
+is 360 wide, to be readable on a phone."""
 
 import base64
 import hashlib
@@ -71,10 +67,7 @@ def page_with_script(name: str, script: str, context: dict[str, Any]) -> str:
 
 
 def markdown_page(title: str, text: str, language: str, pictures: Mapping[str, str]) -> str:
-    """Return a page of Markdown of our own; raw HTML in it is shown as text.
-
-    `pictures` are SVG by the paths that the text gives them; the page holds them itself.
-    """
+    """Return a page of our Markdown, which holds `pictures`, SVG by the paths in the text."""
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     for path, svg in pictures.items():
         data = base64.b64encode(svg.encode()).decode()
