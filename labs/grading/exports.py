@@ -1,7 +1,7 @@
 """canvas.csv for the import of Canvas's gradebook, and results.json for Gradescope's autograder.
 
 What the import does is read in instructure/canvas-lms, lib/gradebook_importer.rb and
-lib/gradebook_exporter.rb; Gradescope's formats are on https://gradescope-autograders.readthedocs.io.
+lib/gradebook_exporter.rb. Gradescope: https://gradescope-autograders.readthedocs.io.
 
 * The first columns are Student, ID, SIS User ID, SIS Login ID, Section, as far as the gradebook's
   own export has them. A row is matched by ID, then by the SIS ids, then by the name.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from statistics import median, stdev
 
 from labs.definition.answers import Answers
@@ -24,35 +25,14 @@ from labs.definition.written import COUNT, Number, in_digits, parse_number, unit
 from labs.grading import open_questions
 from labs.grading.case import AnswerMark, Verdict
 from labs.measuring.measures import MeasuredRun
+from topologies.notation import toml_file
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
 """iperf prints three digits; a reading of one's own run is within a twentieth."""
 MOST_ROUNDING = 0.1
 """By how much of itself a rounded number may be off: of one digit 5 to 9, of two or more always."""
 WITHOUT_UNIT, BY_A_FACTOR = 0.5, 0.25
-_OF_BYTES = {
-    8.0: "It is 8 times too large: bytes were taken for bits, or the other way round.",
-    1 / 8: "It is 8 times too small: bits were taken for bytes, or the other way round.",
-    1.024: "It is off by 1024/1000: iperf's KBytes are 1024 bytes, its Kbits are 1000 bits.",
-    1000 / 1024: "It is off by 1000/1024: iperf's KBytes are 1024 bytes, its Kbits are 1000 bits.",
-}
-_OF_PREFIXES = {
-    1000.0: "It is 1000 times too large: check the unit's prefix (k, M, m).",
-    0.001: "It is 1000 times too small: check the unit's prefix (k, M, m).",
-    1e6: "It is a million times too large: check the unit's prefix.",
-    1e-6: "It is a million times too small: check the unit's prefix.",
-}
-_OF_SHARES = {
-    0.01: "It is 100 times too small: a fraction was written as percent.",
-    100.0: "It is 100 times too large: percent was written as a fraction.",
-}
-_FACTORS = {
-    "rate": _OF_BYTES | _OF_PREFIXES,
-    "size": _OF_BYTES | _OF_PREFIXES,
-    "time": _OF_PREFIXES,
-    "share": _OF_SHARES,
-}
-"""Known factors by what is asked for; a number of things can be off by none of them."""
+_FACTORS = toml_file(Path(__file__).with_name("factors.toml"))["factors"]
 _RIGHT = (Verdict.RIGHT, Verdict.FOLLOWS)
 
 
@@ -241,13 +221,14 @@ class Marker:
     def _mix_ups(self, question: Question) -> Iterator[_MixUp]:
         """Yield the known ways to a wrong value."""
         wrong = self.key.mistakes.get(question.id, {})
-        for known in question.mistakes:
-            if known.id in wrong:
-                yield _MixUp(wrong[known.id], Verdict.MISTAKE, 0.0, known.id, known.note)
+        for mistake in question.mistakes:
+            if mistake.id in wrong:
+                value = wrong[mistake.id]
+                yield _MixUp(value, Verdict.MISTAKE, 0.0, mistake.id, mistake.note)
         dimension, expected = unit_named(question.unit).dimension, self.key.numbers[question.id]
-        for factor, note in _FACTORS.get(dimension, {}).items():
-            name = f"factor {factor:g}"
-            yield _MixUp(factor * expected, Verdict.FACTOR, BY_A_FACTOR, name, note)
+        for known in (each for each in _FACTORS if dimension in each["of"]):
+            name, value = f"factor {known['by']:g}", known["by"] * expected
+            yield _MixUp(value, Verdict.FACTOR, BY_A_FACTOR, name, known["note"])
 
     def _followed(self, question: Question, answers: Answers) -> float | None:
         if question.id not in self.derived:

@@ -41,6 +41,7 @@ from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_files, handout_text
 from labs.templates.rendering import markdown_page, render
 from topologies.errors import UsageError
+from topologies.notation import toml_file
 
 _NO_REASON = "I expect that because it sounds better."
 
@@ -84,18 +85,7 @@ def guessed_share(marker: Marker) -> float:
     return options / lab.points + _earned(replace(marker, tested={}), rules)
 
 
-TEXTBOOK = (
-    "bw / 1000",
-    "link / 1000",
-    "min(bw, 1.22 * 8 * mss / (2 * delay * sqrt(loss))) / 1000",
-    "1448 * 8 * requests / min(bw, 1.22 * 8 * mss / (2 * delay * sqrt(loss)))",
-    "min(bw, 8 * 65535 / (2 * delay)) / 1000",
-    "min(udp, link / (streams + 1)) / 1000",
-    "2000 * (delay + 8 * 74 / bw)",
-    "2000 * delay + 8000 * 1514 / bw * queue",
-    "2000 * delay + 4000 * 1514 / bw * queue",
-)
-"""Rules without a figure of a run; their author may not know which of them is near the truth."""
+_DATA = toml_file(Path(__file__).with_suffix(".toml"))
 _TRIED_WIDTHS = (10, 25, 50, 100)
 
 
@@ -112,7 +102,7 @@ def _best_of_textbook(marker: Marker, question: Question) -> float:
     results = marker.hidden.get(question.id)
     if question.kind != "forecast" or not results:
         return 0.0
-    texts = (*TEXTBOOK, *(known.rule for known in question.mistakes))
+    texts = (*_DATA["textbook"], *(known.rule for known in question.mistakes))
     known = set(results[0].variables)
     usable = [text for text in texts if names_in(text) <= known]
     tried = (f"{text} within {width}%" for text in usable for width in _TRIED_WIDTHS)
@@ -247,13 +237,6 @@ def run_variants(
 
 
 _HANDOUTS = 3
-_OTHERWISE = {
-    "prediction": "as given",
-    "script": "it is run and marked",
-    "forecast": "it is scored on hidden networks",
-    "program": "it is run on hidden networks",
-}
-"""What is right of kinds of questions whose answers no run gives."""
 
 
 def write_preview(found: LabPreview, out: Path) -> Path:
@@ -300,4 +283,4 @@ def _spread(question: Question, keys: Sequence[Key]) -> str:
             for key in keys
         ]
         return f"the example keeps all bounds in {sum(kept)} variants"
-    return _OTHERWISE.get(question.kind, "a person reads it")
+    return str(_DATA["right"].get(question.kind, "a person reads it"))
