@@ -121,7 +121,7 @@ class GradedClass:
 
     @cached_property
     def absent(self) -> list[Case]:
-        """Students without a hand-in; zeros wait while one of an unknown owner may be theirs."""
+        """Students without a hand-in; zeros wait while the owner of a hand-in is unknown."""
         handed_in = {case.student for case in self.cases}
         owners_known = all(case.person or case.variant for case in self.cases)
         zero = AnswerMark(REST, "", "", 0.0, Verdict.EMPTY, "There is no hand-in.")

@@ -128,7 +128,7 @@ class Parcel:
 
 @dataclass(frozen=True)
 class OutsideReason:
-    """Why a file is in no hand-in, whether a person should `look`, and whose it is."""
+    """Reason why a file is in no hand-in, whether a person should `look`, and whose it is."""
 
     text: str
     look: bool = False

@@ -40,7 +40,6 @@ OTHER_FILES = {
     "labs/definition/runs.py": "the package's own module",
     "labs/grading/archives.py": "members of an archive that is open, and what is written",
     "labs/grading/exports.py": "Gradescope's own metadata",
-    "labs/grading/files.py": "what grading wrote",
     "labs/grading/log.py": "what grading wrote",
     "labs/grading/tables.py": "the instructor's worksheet, gradebook and class",
     "labs/grading/decisions.py": "the instructor's decisions",
