@@ -90,10 +90,8 @@ def spots(topology: TopologySpec, source: str, target: str) -> tuple[Spot, ...]:
     else:
         found = list(_of_neighbours(topology, source, target))
     if not found:
-        raise UsageError(
-            f"No link with a switch or a router leads from {source} to {target}.",
-            "Name two hosts, or two neighbours of which one is no host.",
-        )
+        problem = f"No link with a switch or a router leads from {source} to {target}."
+        raise UsageError(problem, "Name two hosts, or two neighbours of which one is no host.")
     return tuple(found)
 
 

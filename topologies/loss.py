@@ -66,7 +66,6 @@ def gemodel(text: str) -> GilbertElliott:
     for name, share in shares.items():
         least = Share(1) if name in "pr" else Share(0)
         if not least <= share <= WHOLE:
-            raise UsageError(
-                f"gemodel has no {name} of {share}.", f"Choose one from {least} to {WHOLE}."
-            )
+            problem = f"gemodel has no {name} of {share}."
+            raise UsageError(problem, f"Choose one from {least} to {WHOLE}.")
     return GilbertElliott(*shares.values())

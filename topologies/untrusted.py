@@ -162,9 +162,8 @@ def _scanned(folder: Path) -> Iterator[os.DirEntry[str]]:
 def _run(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise TcplabError(
-            f"{command[-1]} cannot be removed: {done.stderr.strip()[-300:]}", "Remove it by hand."
-        )
+        problem = f"{command[-1]} cannot be removed: {done.stderr.strip()[-300:]}"
+        raise TcplabError(problem, "Remove it by hand.")
 
 
 def _descriptor(folder: Path, name: PurePath) -> int:

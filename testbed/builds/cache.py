@@ -339,9 +339,8 @@ def locked(entry: str, report: BuildReport) -> Iterator[None]:
         file = _lock_file(entry)
     except OSError as error:
         remedy = "Make it writable, or name another folder in TCPLAB_CACHE."
-        raise TcplabError(
-            f"The cache folder {folder()} cannot be written to: {error.strerror}.", remedy
-        ) from error
+        problem = f"The cache folder {folder()} cannot be written to: {error.strerror}."
+        raise TcplabError(problem, remedy) from error
     with file:
         if not scratch.lock_if_free(file):
             name = entry.partition("-")[0]

@@ -188,9 +188,8 @@ class _Source:
         reasons = "; ".join(f"{root}: {reason}" for root, reason in every.items())
         if len(self.silent) == len(self.roots):
             raise TcplabError(f"No mirror of Debian answers ({reasons}).", _OFFLINE)
-        raise TcplabError(
-            f"No mirror here has {package.name} {package.version} ({reasons}).", _NO_PAST
-        )
+        problem = f"No mirror here has {package.name} {package.version} ({reasons})."
+        raise TcplabError(problem, _NO_PAST)
 
 
 def tar_of(deb: bytes) -> bytes:
@@ -201,9 +200,8 @@ def tar_of(deb: bytes) -> bytes:
         if name in _DECOMPRESS:
             return _DECOMPRESS[name](deb[offset + 60 : offset + 60 + size])
         offset += 60 + size + size % 2
-    raise TcplabError(
-        "A package of Debian is not compressed by xz or gzip.", "Use dpkg-deb to unpack it."
-    )
+    problem = "A package of Debian is not compressed by xz or gzip."
+    raise TcplabError(problem, "Use dpkg-deb to unpack it.")
 
 
 def extract(packed: bytes, root: Path, is_kept: Callable[[str], bool] = bool) -> None:

@@ -94,9 +94,8 @@ def make_certificates(folder: Path) -> Certificates:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with gate(folder):
         if made.key.exists() or made.certificate.exists():
-            raise UsageError(
-                f"{folder} has a certificate already.", "Remove it first, and its copies elsewhere."
-            )
+            problem = f"{folder} has a certificate already."
+            raise UsageError(problem, "Remove it first, and its copies elsewhere.")
         openssl = shutil.which("openssl", path=PATH)
         if openssl is None:
             raise TcplabError("openssl is not installed.", "sudo apt-get install openssl")

@@ -51,10 +51,8 @@ class KernelModule:
                 "Name the file NAME.c or tcp_NAME.c: small letters, digits and _, a letter first.",
             )
         if len(self.source) > LONGEST or "\0" in self.source:
-            raise UsageError(
-                f"{self.name}.c is no C source of at most {LONGEST // 1024} KiB.",
-                "Hand in one file.",
-            )
+            problem = f"{self.name}.c is no C source of at most {LONGEST // 1024} KiB."
+            raise UsageError(problem, "Hand in one file.")
         if self.name.removeprefix("tcp_") != self.algorithm.removeprefix("tcp_"):
             raise UsageError(
                 f"{self.name}.c registers the congestion control '{self.algorithm}'.",
@@ -91,9 +89,8 @@ def module_from(file: Path) -> KernelModule:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UsageError(f"{file} cannot be read: {why}.", "Name a C file.") from None
     if file.suffix != ".c" or not source:
-        raise UsageError(
-            f"{file} is no C source of at most {LONGEST // 1024} KiB.", "Name a file NAME.c."
-        )
+        problem = f"{file} is no C source of at most {LONGEST // 1024} KiB."
+        raise UsageError(problem, "Name a file NAME.c.")
     return KernelModule(file.stem, source)
 
 
@@ -150,10 +147,8 @@ def insert(name: str, file: Path) -> None:
     with file.open("rb") as module:
         if _libc.syscall(_FINIT_MODULE, module.fileno(), b"", 0) == 0:
             return
-    raise TcplabError(
-        f"The kernel did not take {name}: {os.strerror(ctypes.get_errno())}.",
-        "The kernel's reason is in console.log of the run's folder, or in dmesg.",
-    )
+    remedy = "The kernel's reason is in console.log of the run's folder, or in dmesg."
+    raise TcplabError(f"The kernel did not take {name}: {os.strerror(ctypes.get_errno())}.", remedy)
 
 
 def load_tunnel(job: JobContext) -> None:

@@ -142,15 +142,12 @@ def set_if_known(node: str, name: str, value: str) -> str | None:
     except OSError as error:
         if not has_sysctl(name):
             return None
-        raise TcplabError(
-            f"{node}: {name} cannot be set to {value}: {error.strerror}.",
-            _LACKING if name == CONGESTION_CONTROL else "Choose another value.",
-        ) from error
+        problem = f"{node}: {name} cannot be set to {value}: {error.strerror}."
+        remedy = _LACKING if name == CONGESTION_CONTROL else "Choose another value."
+        raise TcplabError(problem, remedy) from error
     if actual != " ".join(value.split()):
-        raise TcplabError(
-            f"{node}: {name} was to be {value}, the kernel has {actual}.",
-            "Choose a value it accepts.",
-        )
+        problem = f"{node}: {name} was to be {value}, the kernel has {actual}."
+        raise TcplabError(problem, "Choose a value it accepts.")
     return actual
 
 

@@ -161,10 +161,8 @@ def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
         answer = control.recv(1 << 14)
         number = _HEADER.unpack_from(answer)[3]
         if code := struct.unpack_from("=i", answer, _HEADER.size)[0]:
-            raise TcplabError(
-                f"The kernel refused '{requests[number].words}': {os.strerror(-code)}.",
-                requests[number].remedy,
-            )
+            problem = f"The kernel refused '{requests[number].words}': {os.strerror(-code)}."
+            raise TcplabError(problem, requests[number].remedy)
 
 
 def dump(control: socket.socket, kind: int, body: bytes, refusal: str) -> Iterator[bytes]:

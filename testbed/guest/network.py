@@ -110,10 +110,8 @@ class LiveNetwork:
         """Set a sysctl in our own namespace, which in a guest is the first; None if it has none."""
         actual = set_if_known("all hosts", name, value)
         if actual is None and HOST_SYSCTLS.get(name) != value:
-            raise TcplabError(
-                f"This kernel has no {name}, which was to be {value}.",
-                "Leave the setting out, or choose a kernel that has it (--kernel).",
-            )
+            remedy = "Leave the setting out, or choose a kernel that has it (--kernel)."
+            raise TcplabError(f"This kernel has no {name}, which was to be {value}.", remedy)
         (self.absent_sysctls if actual is None else self.shared_sysctls).add(name)
         return actual
 
@@ -346,9 +344,8 @@ def cabled_network(
     into nodes. Along `ways`, pairs of hosts, the switches have decided what to do.
     """
     if nodes is None:
-        raise TcplabError(
-            "Mininet is not installed for this Python.", "Install it: sudo apt-get install mininet"
-        )
+        problem = "Mininet is not installed for this Python."
+        raise TcplabError(problem, "Install it: sudo apt-get install mininet")
     prepare_switches()
     live = LiveNetwork(topology, nodes.empty_network(shells, bridges), has_lines, bridges)
     try:

@@ -37,9 +37,8 @@ class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
         assert self.holder.stdout is not None
         # mnexec -p prints its process number once the namespaces are there.
         if not self.holder.stdout.readline():
-            raise TcplabError(
-                f"{self.name}: mnexec made no namespace.", "Its own message is in job.log."
-            )
+            problem = f"{self.name}: mnexec made no namespace."
+            raise TcplabError(problem, "Its own message is in job.log.")
         self.holder.stdout.close()
         self.pid = self.holder.pid
 

@@ -32,18 +32,15 @@ def run(command: list[str], text: str = "") -> str:
 
 
 def not_installed(program: str) -> TcplabError:
-    return TcplabError(
-        f"{program} is not installed.", f"Install it: sudo apt-get install {program}"
-    )
+    problem = f"{program} is not installed."
+    return TcplabError(problem, f"Install it: sudo apt-get install {program}")
 
 
 def wait_for(what: str, ready: Callable[[], bool], timeout: float, interval: float = 0.01) -> None:
     """Return as soon as `ready()` holds. Raises TcplabError after `timeout` seconds."""
     if not waited_for(ready, timeout, interval):
-        raise TcplabError(
-            f"Waited {timeout:g} s for {what} without success.",
-            "The run's folder has the program's output.",
-        )
+        problem = f"Waited {timeout:g} s for {what} without success."
+        raise TcplabError(problem, "The run's folder has the program's output.")
 
 
 def printed(file: Path, text: str) -> bool:

@@ -271,10 +271,9 @@ def options_of(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[
             return options
     own = [f"{row['kind']} {row['handle']}" for row in rows if row.get("dev") == interface]
     present = ", ".join(own) or "none"
-    raise TcplabError(
-        f"{interface}: qdisc {handle} was asked for, the kernel has {present}.",
-        "Look at the tc lines in log.txt; a kernel without netem, tbf or pfifo shapes no link.",
-    )
+    problem = f"{interface}: qdisc {handle} was asked for, the kernel has {present}."
+    remedy = "Look at the tc lines in log.txt; a kernel without netem, tbf or pfifo shapes no link."
+    raise TcplabError(problem, remedy)
 
 
 def checked(
@@ -351,10 +350,9 @@ def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> Inter
     ]
     if filtered != [(peer, "1:1")]:
         present = ", ".join(f"{address} to {band}" for address, band in filtered) or "none"
-        raise TcplabError(
-            f"{interface}: a filter of {peer} to 1:1 was asked for, the kernel has {present}.",
-            "Look at the tc lines in log.txt; the kernel needs CONFIG_NET_CLS_U32.",
-        )
+        problem = f"{interface}: a filter of {peer} to 1:1 was asked for, the kernel has {present}."
+        remedy = "Look at the tc lines in log.txt; the kernel needs CONFIG_NET_CLS_U32."
+        raise TcplabError(problem, remedy)
     return InterfaceSetting(interface, "filter", f"{peer} to 1:1", f"{peer} to 1:1")
 
 

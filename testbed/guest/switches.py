@@ -38,9 +38,8 @@ _ROW = "6f1c1f4e-0000-4000-8000-000000000001"  # any identifier would do
 def start_open_vswitch() -> None:
     """Start Open vSwitch, which ends with the namespaces of the run; `/run` must be private."""
     if not _SCHEMA.exists():
-        raise TcplabError(
-            "Open vSwitch is not installed.", "Install it: sudo apt-get install openvswitch-switch"
-        )
+        problem = "Open vSwitch is not installed."
+        raise TcplabError(problem, "Install it: sudo apt-get install openvswitch-switch")
     time.sleep(max(0.0, _SETTLED - time.clock_gettime(time.CLOCK_BOOTTIME)))
     _RUN.mkdir(parents=True, exist_ok=True)
     database, control = _RUN / "conf.db", _RUN / "db.sock"

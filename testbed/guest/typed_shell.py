@@ -159,9 +159,8 @@ def interact(topology: TopologySpec, start: Start, out: Path) -> None:
     Raises UsageError without a terminal, TcplabError if the network cannot be built.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(
-            "A shell needs a terminal to type in.", "For what runs by itself, write an experiment."
-        )
+        problem = "A shell needs a terminal to type in."
+        raise UsageError(problem, "For what runs by itself, write an experiment.")
     columns, rows = shutil.get_terminal_size()
     ended, shown = threading.Event(), ["ready"]
 

@@ -105,9 +105,8 @@ def started(
         except OSError as error:
             if not is_absent(error):
                 raise
-            raise TcplabError(
-                f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing."
-            ) from None
+            problem = f"{command[0]} is not installed."
+            raise TcplabError(problem, "Run ./tcplab, which installs what is missing.") from None
         finally:
             os.close(alive)
         with process:
@@ -192,18 +191,15 @@ def _verdict(out: Path, status: int) -> float:
         raise TcplabError(f"{NO_RESULT}: {why}.", "Only its guest was ended.")
     if not untrusted.is_file(out, RESULT):
         if shutil.disk_usage(out).free < _FULL:
-            raise TcplabError(
-                f"The disk of {out} is full.",
-                "Free space and run again; what was measured is kept.",
-            )
+            problem = f"The disk of {out} is full."
+            raise TcplabError(problem, "Free space and run again; what was measured is kept.")
         words = _last_words(out)
         remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in words)
         raise TcplabError(f"{NO_RESULT} (status {status}). Its last words:\n{words}\n", remedy)
     result = _object(untrusted.content(out, RESULT, _MOST_RESULT), RESULT)
     if result.get("ok") is not True:
-        raise TcplabError(
-            _sentence(result.get("problem"), NO_RESULT), _sentence(result.get("remedy"))
-        )
+        problem = _sentence(result.get("problem"), NO_RESULT)
+        raise TcplabError(problem, _sentence(result.get("remedy")))
     return _number(result.get("elapsed"))
 
 

@@ -207,10 +207,8 @@ def built_lab(kernel: str) -> Lab:
     choice = chosen(kernel)
     if ready := lab_if_ready(choice):
         return ready
-    raise TcplabError(
-        f"The kernel {choice.name} is not built on this machine.",
-        f"Run `./tcplab kernel build {choice.name}` there.",
-    )
+    problem = f"The kernel {choice.name} is not built on this machine."
+    raise TcplabError(problem, f"Run `./tcplab kernel build {choice.name}` there.")
 
 
 def module_tree(ready: Lab, report: BuildReport | None = None) -> tuple[Path, str]:

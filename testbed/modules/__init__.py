@@ -71,10 +71,8 @@ def built_for_this_kernel(module: KernelModule, report: BuildReport | None = Non
     release = platform.release()
     headers = Path("/lib/modules", release, "build")
     if not (headers / "Makefile").exists():
-        raise TcplabError(
-            f"The headers of this kernel, {release}, are not installed.",
-            f"sudo apt-get install linux-headers-{release}, or use --testbed virtual.",
-        )
+        remedy = f"sudo apt-get install linux-headers-{release}, or use --testbed virtual."
+        raise TcplabError(f"The headers of this kernel, {release}, are not installed.", remedy)
     make = ["make", "-C", str(headers)]
     return _built(module, f"this {release}", lambda _workshop: make, report)
 

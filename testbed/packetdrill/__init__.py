@@ -236,9 +236,8 @@ def helpers(files: Mapping[str, bytes]) -> dict[str, bytes]:
 def kernel_cases(files: Mapping[str, bytes]) -> list[ScriptCase]:
     """Return every script under every IP version that its runner would take. Raises TcplabError."""
     if RUNNER not in files:
-        raise TcplabError(
-            "This kernel's source holds no packetdrill scripts.", "Linux has them since 6.12."
-        )
+        problem = "This kernel's source holds no packetdrill scripts."
+        raise TcplabError(problem, "Linux has them since 6.12.")
     variants = ip_versions(files[RUNNER].decode())
     beside, cases = helpers(files), []
     for name in sorted(files.keys() - beside.keys()):
@@ -259,10 +258,8 @@ def ip_versions(runner: str) -> dict[str, tuple[str, ...]]:
                 version: tuple(word for quoted in shlex.split(text) for word in quoted.split())
                 for version, text in found
             }
-    raise TcplabError(
-        f"This kernel's {RUNNER} is written in another way than those of 6.12 to 7.2.",
-        "Run the scripts by themselves: ./tcplab packetdrill FOLDER",
-    )
+    problem = f"This kernel's {RUNNER} is written in another way than those of 6.12 to 7.2."
+    raise TcplabError(problem, "Run the scripts by themselves: ./tcplab packetdrill FOLDER")
 
 
 def cases_of(lab: Lab, names: tuple[str, ...] = ()) -> list[ScriptCase]:

@@ -78,10 +78,8 @@ class GuestLine:
         """Send a message. Raises LineClosed; TcplabError for one that is too long."""
         content = json.dumps(message).encode()
         if len(content) > LONGEST:
-            raise TcplabError(
-                f"An order of {len(content):,} bytes is too long: {LONGEST:,} are the most.",
-                "Hand over large data in a file.",
-            )
+            problem = f"An order of {len(content):,} bytes is too long: {LONGEST:,} are the most."
+            raise TcplabError(problem, "Hand over large data in a file.")
         try:
             self.ours.sendall(_LENGTH.pack(len(content)) + content)
         except OSError as error:
@@ -190,9 +188,8 @@ class RunningGuest:
         try:
             return self.heard(patience)
         except LineSilent:
-            raise TcplabError(
-                f"{name} was not ready within {patience:g} s.", "The machine is too busy."
-            ) from None
+            problem = f"{name} was not ready within {patience:g} s."
+            raise TcplabError(problem, "The machine is too busy.") from None
 
     def heard(self, patience: float) -> Any:
         """Return the next message of a guest that takes orders.

@@ -131,10 +131,8 @@ class GuestProcesses:
         except ProcessLookupError:
             return
         if not is_ready(self._first, _DYING):
-            raise TcplabError(
-                f"Process {self.pid} of a guest cannot be ended within {_DYING:g} s.",
-                "It waits for the disk or the kernel; look at it with ps.",
-            )
+            problem = f"Process {self.pid} of a guest cannot be ended within {_DYING:g} s."
+            raise TcplabError(problem, "It waits for the disk or the kernel; look at it with ps.")
 
 
 @dataclass
@@ -268,10 +266,8 @@ def give(folder: Path, user: tuple[int, int] | None) -> set[int]:
     if user:
         os.chown(folder, *user)
         if folder.stat().st_uid != user[0]:
-            raise TcplabError(
-                f"{folder} is on a file system without owners.",
-                "Use --out with a folder on a disk.",
-            )
+            problem = f"{folder} is on a file system without owners."
+            raise TcplabError(problem, "Use --out with a folder on a disk.")
     folder.chmod(0o700)
     # On a file system without owners every file has the folder's.
     return {os.geteuid(), folder.stat().st_uid}
@@ -281,10 +277,9 @@ def take_back(folder: Path, owners: set[int], cause: TcplabError | None = None) 
     """Take the folder and its content back. Raises TcplabError for what no run leaves."""
     if strange := _take_back(folder, owners):
         more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
-        raise TcplabError(
-            f"The guest left what no run leaves: {'; '.join(strange[:_SHOWN])}{more}.",
-            "It was removed unread. A congestion control has no business with files.",
-        ) from cause
+        problem = f"The guest left what no run leaves: {'; '.join(strange[:_SHOWN])}{more}."
+        remedy = "It was removed unread. A congestion control has no business with files."
+        raise TcplabError(problem, remedy) from cause
 
 
 def _take_back(folder: Path, owners: set[int]) -> list[str]:

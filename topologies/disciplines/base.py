@@ -47,9 +47,8 @@ class Setting:
         low, high = self.kind.parse(self.lowest), self.kind.parse(self.highest)
         if not low <= value <= high:
             article = "An" if self.name[0] in "aeio" else "A"
-            raise UsageError(
-                f"{article} {self.name} of {value} is not possible.", f"Choose {low} to {high}."
-            )
+            problem = f"{article} {self.name} of {value} is not possible."
+            raise UsageError(problem, f"Choose {low} to {high}.")
         return str(value)
 
     def words(self, text: str) -> str:
@@ -212,9 +211,8 @@ class Discipline:
         for name in names:
             needed = self.parameter(name).needs
             if needed and needed not in names:
-                raise UsageError(
-                    f"{self.name}: {name} has no effect without {needed}.", f"Set {needed} too."
-                )
+                problem = f"{self.name}: {name} has no effect without {needed}."
+                raise UsageError(problem, f"Set {needed} too.")
 
     def shown(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the parameters from the options that tc reads back."""

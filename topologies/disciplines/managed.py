@@ -132,10 +132,8 @@ class Dualpi2(Discipline):
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
         if {"step_thresh", "step_packets"} <= {name for name, _ in given}:
-            raise UsageError(
-                "dualpi2 has one step, in time or in packets.",
-                "Leave out step_thresh or step_packets.",
-            )
+            problem = "dualpi2 has one step, in time or in packets."
+            raise UsageError(problem, "Leave out step_thresh or step_packets.")
         return super().words(queue, frame, rate, given)
 
 

@@ -30,10 +30,8 @@ def _average(low: int, high: int, frame: int) -> str:
 def _require_order(name: str, low: int, high: int, limit: int, unit: str) -> None:
     """Raise UsageError if red's bounds are not in order."""
     if not low < high <= limit:
-        raise UsageError(
-            f"{name} cannot drop from {low} to {high} {unit} in a queue of {limit}.",
-            "Choose min below max, and max up to the queue.",
-        )
+        problem = f"{name} cannot drop from {low} to {high} {unit} in a queue of {limit}."
+        raise UsageError(problem, "Choose min below max, and max up to the queue.")
 
 
 class Red(Discipline):
@@ -140,8 +138,6 @@ class Sfq(Discipline):
             _require_order(self.name, low, high, size, "bytes")
             words += f" redflowlimit {size} {_average(low, high, frame)}"
         if Count.parse(chosen.get("flows", "1")).base > queue:
-            raise UsageError(
-                f"{self.name} has no room for {chosen['flows']} flows in {queue} packets.",
-                f"Choose 1 to {queue} flows, or a longer queue.",
-            )
+            problem = f"{self.name} has no room for {chosen['flows']} flows in {queue} packets."
+            raise UsageError(problem, f"Choose 1 to {queue} flows, or a longer queue.")
         return self._with(words, chosen.items()).strip()

@@ -137,20 +137,16 @@ def own_source(text: str) -> OwnSource:
             problem = f"{clone} has no revision '{revision[:60]}'."
             raise UsageError(problem, "See `git log` and `git branch --all`.") from error
         return OwnRevision(clone, commit)
-    raise UsageError(
-        f"{text[:200]} is no kernel source.",
-        "Name a linux-VERSION.tar.xz, a folder with a kernel's Makefile, or FOLDER@REVISION.",
-    )
+    remedy = "Name a linux-VERSION.tar.xz, a folder with a kernel's Makefile, or FOLDER@REVISION."
+    raise UsageError(f"{text[:200]} is no kernel source.", remedy)
 
 
 def version_in(makefile: str) -> str:
     """7.2.12 from the first lines of a kernel's Makefile. Raises UsageError."""
     values = dict(re.findall(r"(?m)^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)", makefile))
     if not {"VERSION", "PATCHLEVEL"} <= set(values):
-        raise UsageError(
-            "This is no source of Linux: its Makefile states no version.",
-            "Name a linux-VERSION.tar.xz, a tree, or a revision of a git clone.",
-        )
+        remedy = "Name a linux-VERSION.tar.xz, a tree, or a revision of a git clone."
+        raise UsageError("This is no source of Linux: its Makefile states no version.", remedy)
     return ".".join(values.get(name, "0") for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
 
 

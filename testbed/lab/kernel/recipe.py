@@ -219,10 +219,8 @@ def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -
     """Leave the outputs of the recipe in the workshop. Raises TcplabError, CommandError."""
     require_processor()
     if given and not given.is_file():
-        raise TcplabError(
-            f"{given} is not a file.",
-            "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.",
-        )
+        problem = f"{given} is not a file."
+        raise TcplabError(problem, "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.")
     workshop = sealed(workshop, *KERNEL_TOOLS)
     need_space(workshop.folder.parent, BUILD_SPACE)
     build, source, release = configured(workshop, choice, given)

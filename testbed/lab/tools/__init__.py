@@ -62,10 +62,8 @@ def bubblewrap_command() -> list[str]:
         return [own]
     if (fetched := tools_recipe().place).exists():
         return by_loader(fetched, fetched / BUBBLEWRAP)
-    raise TcplabError(
-        "bubblewrap, which makes the sandbox of a guest, is not here.",
-        "Fetch it: ./tcplab image build, or install the package bubblewrap.",
-    )
+    problem = "bubblewrap, which makes the sandbox of a guest, is not here."
+    raise TcplabError(problem, "Fetch it: ./tcplab image build, or install the package bubblewrap.")
 
 
 def sealed(workshop: Workshop, *tools: str) -> Workshop:
