@@ -329,6 +329,9 @@ class TopologySpec:
                 used[end] += 1
         return tuple(ports)
 
+    def port(self, name: str) -> Port:
+        return next(port for port in self.ports if port.name == name)
+
     @cached_property
     def _far_ends(self) -> dict[str, Port]:
         return {port.name: self.ports[index ^ 1] for index, port in enumerate(self.ports)}

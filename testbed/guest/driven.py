@@ -235,8 +235,12 @@ class DrivenNetwork:
         self, ports: list[str], values: dict[str, Any], at: int, lasts: int | None
     ) -> None:
         change, changes = LinkValues(tuple(ports), values), self._changes
-        if lasts is None:
-            self._later(at, lambda: self._keep(change))
+        if lasts is None:  # for good, under the changes that are for a time
+
+            def keep() -> None:
+                self._channels |= {name: change.of(self._channels[name]) for name in change.ports}
+
+            self._later(at, lambda: self._reshape(keep))
         else:
             add, remove = (partial(each, change) for each in (changes.append, changes.remove))
             self._later(at, lambda: self._reshape(add), lasts, lambda: self._reshape(remove))
@@ -293,12 +297,7 @@ class DrivenNetwork:
     def _do_sysctls(self, host: str, values: dict[str, str]) -> dict[str, str]:
         return self._live.set_sysctls(host, values)
 
-    def _keep(self, change: LinkValues) -> None:
-        """Change ports for good, under the changes that are for a time."""
-        self._channels |= {name: change.of(self._channels[name]) for name in change.ports}
-        self._reshape()
-
-    def _reshape(self, prepare: Callable[[], None] = lambda: None) -> None:
+    def _reshape(self, prepare: Callable[[], None]) -> None:
         """Give ports whose values differ now their channels; all others keep their chance."""
         prepare()
         for name, channel in self._channels.items():

@@ -11,7 +11,7 @@ import errno
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -23,8 +23,8 @@ from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
 from testbed.guest.packet_ring import frames_of
 from testbed.guest.user_program import EventLoop
-from topologies.addresses import Interface, interfaces, ipv6_of, packed
-from topologies.faults import FLAGS, PROTOCOLS, Fault, FaultKind, Spot
+from topologies.addresses import interfaces, ipv6_of, packed
+from topologies.faults import FLAGS, PROTOCOLS, Fault, Spot
 from topologies.spec import Port
 
 _ALL = 3  # ETH_P_ALL, include/uapi/linux/if_ether.h
@@ -142,22 +142,25 @@ class _Desk:
 
     def _take(self) -> None:
         """Handle all packets that wait."""
-        for packet in _received(self._in):
+        while packet := self._next():
             frame = EthernetFrame(packet[_VNET.size :])
             hit = next((put for put in self._put.values() if put.hits_frame(frame)), None)
             if hit:
-                _HANDLERS[hit.fault.kind](self, hit, packet, frame)
+                getattr(self, f"_{hit.fault.kind}")(hit, packet, frame)
             else:
                 self._send(packet)
             for put in self._put.values():
                 if put is not hit and put.fault.kind == "reorder" and put.matches(frame):
-                    self._let_pass(put)
+                    put.held = [(held, left - 1) for held, left in put.held]
+                    while put.held and put.held[0][1] <= 0:  # enough others have passed
+                        self._send(put.held.pop(0)[0])
 
-    def _let_pass(self, put: _PutFault) -> None:
-        """Send what has let enough others pass."""
-        put.held = [(packet, left - 1) for packet, left in put.held]
-        while put.held and put.held[0][1] <= 0:
-            self._send(put.held.pop(0)[0])
+    def _next(self) -> bytes:
+        """Return the next packet that waits; empty if there is none."""
+        try:
+            return self._in.recv(_LONGEST)
+        except BlockingIOError:
+            return b""
 
     def _send(self, packet: bytes) -> None:
         """Send a packet to the port's delay line. Without a carrier it is lost."""
@@ -169,8 +172,10 @@ class _Desk:
 
     def _drop(self, _put: _PutFault, _packet: bytes, _frame: EthernetFrame) -> None: ...
 
-    def _hold(self, put: _PutFault, packet: bytes, _frame: EthernetFrame) -> None:
+    def _reorder(self, put: _PutFault, packet: bytes, _frame: EthernetFrame) -> None:
         put.held.append((packet, put.fault.behind.base))
+
+    _stall = _reorder
 
     def _delay(self, put: _PutFault, packet: bytes, _frame: EthernetFrame) -> None:
         moment = time.monotonic_ns() + put.fault.delay.base
@@ -204,26 +209,6 @@ class _Desk:
             self._faults.sender(port).send(_FINISHED + framed(packet, *macs))
 
 
-_HANDLERS: dict[FaultKind, Callable[[_Desk, _PutFault, bytes, EthernetFrame], None]] = {
-    "drop": _Desk._drop,
-    "delay": _Desk._delay,
-    "reorder": _Desk._hold,
-    "stall": _Desk._hold,
-    "duplicate": _Desk._duplicate,
-    "corrupt": _Desk._corrupt,
-    "reset": _Desk._reset,
-    "refuse": _Desk._refuse,
-}
-
-
-def _received(opened: socket.socket) -> Iterator[bytes]:
-    while True:
-        try:
-            yield opened.recv(_LONGEST)
-        except BlockingIOError:
-            return
-
-
 class Faults:
     """All faults of a network, numbered from 0 in the order in which they were asked for."""
 
@@ -233,7 +218,7 @@ class Faults:
             address: each
             for each in interfaces(live.topology)
             if live.topology.kind(each.port.node) == "host"
-            for address in _addresses(each)
+            for address in (packed(each.address), packed(ipv6_of(each.address)))
         }
         self._seed = seed
         self._desks: dict[str, _Desk] = {}
@@ -247,9 +232,11 @@ class Faults:
             return
         chance = Random(f"{self._seed} fault {number}")
         addresses = frozenset(map(packed, fault.addresses))
-        put = _PutFault(fault, self._of(spot.sources), addresses, chance)
+        found = self.hosts.items()
+        sources = frozenset(at for at, each in found if each.port.node in spot.sources)
+        put = _PutFault(fault, sources, addresses, chance)
         if spot.port not in self._desks:
-            port = next(port for port in self.live.topology.ports if port.name == spot.port)
+            port = self.live.topology.port(spot.port)
             self._desks[spot.port] = _Desk(self, port, 1 + len(self._desks))
         self._put[number] = put, self._desks[spot.port]
         self._desks[spot.port].add(number, put)
@@ -264,10 +251,6 @@ class Faults:
     def hits(self, number: int) -> int:
         """Return how many packets it has hit so far."""
         return self._put[number][0].hits if number in self._put else 0
-
-    def _of(self, hosts: tuple[str, ...]) -> frozenset[bytes]:
-        found = self.hosts.items()
-        return frozenset(address for address, each in found if each.port.node in hosts)
 
     def _back(self, node: str, host: str) -> tuple[Port, str, str]:
         """Return the port from a node towards a host, and the MAC addresses of that hop."""
@@ -306,10 +289,6 @@ class Faults:
             for number in numbers:
                 sender.send(_FINISHED + last.reset(number))
         return True
-
-
-def _addresses(interface: Interface) -> tuple[bytes, bytes]:
-    return packed(interface.address), packed(ipv6_of(interface.address))
 
 
 def _expected(

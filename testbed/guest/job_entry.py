@@ -30,7 +30,6 @@ from zipimport import zipimporter
 from testbed.guest.programs import Stop, in_background
 from testbed.guest.switches import start_open_vswitch, stop_open_vswitch
 from topologies.disciplines import OFFERED
-from topologies.errors import TcplabError
 from topologies.notation import json_value
 
 ORDERS = Path("/dev/orders")
@@ -289,14 +288,9 @@ def _attempt(job: JobContext) -> dict[str, Any]:
     except Exception as error:
         # The process ends here; the host shows the message and keeps the traceback.
         traceback.print_exc()
-        problem = (
-            error.problem if isinstance(error, TcplabError) else f"{type(error).__name__}: {error}"
-        )
-        return {
-            "ok": False,
-            "problem": problem,
-            "remedy": getattr(error, "remedy", "See job.log in the run's folder."),
-        }
+        problem = getattr(error, "problem", f"{type(error).__name__}: {error}")
+        remedy = getattr(error, "remedy", "See job.log in the run's folder.")
+        return {"ok": False, "problem": problem, "remedy": remedy}
 
 
 def _from(archive: Path, member: str) -> bytes:

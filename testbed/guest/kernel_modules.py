@@ -46,19 +46,15 @@ class KernelModule:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise UsageError(
-                f"A module cannot have the name {self.name[:40]!r}.",
-                "Name the file NAME.c or tcp_NAME.c: small letters, digits and _, a letter first.",
-            )
+            remedy = "Name the file NAME.c or tcp_NAME.c: a letter, then letters, digits and _."
+            raise UsageError(f"A module cannot have the name {self.name[:40]!r}.", remedy)
         if len(self.source) > LONGEST or "\0" in self.source:
             problem = f"{self.name}.c is no C source of at most {LONGEST // 1024} KiB."
             raise UsageError(problem, "Hand in one file.")
         if self.name.removeprefix("tcp_") != self.algorithm.removeprefix("tcp_"):
-            raise UsageError(
-                f"{self.name}.c registers the congestion control '{self.algorithm}'.",
-                f"Name the file {self.algorithm}.c or tcp_{self.algorithm}.c, or change .name"
-                " in it.",
-            )
+            names = f"{self.algorithm}.c or tcp_{self.algorithm}.c"
+            problem = f"{self.name}.c registers the congestion control '{self.algorithm}'."
+            raise UsageError(problem, f"Name the file {names}, or change .name in it.")
 
     @cached_property
     def algorithm(self) -> str:
@@ -67,11 +63,8 @@ class KernelModule:
         names = sorted(set(_REGISTERED.findall(code)))
         if len(names) != 1 or not _ALGORITHM.fullmatch(names[0]):
             registered = f"the names {', '.join(names)[:60]}" if names else "no name"
-            raise UsageError(
-                f"{self.name}.c gives its congestion control {registered}.",
-                'It needs one .name = "..." of at most 15 small letters, digits and _, written'
-                " out.",
-            )
+            remedy = 'It needs one .name = "..." of at most 15 small letters, digits and _.'
+            raise UsageError(f"{self.name}.c gives its congestion control {registered}.", remedy)
         return str(names[0])
 
     @property
@@ -128,11 +121,9 @@ def _row(module: KernelModule, job: JobContext) -> dict[str, Any]:
     """Return what /proc/modules and TCP say of a module."""
     names = available_algorithms()
     if module.algorithm not in names:
-        raise TcplabError(
-            f"{module.name} is loaded, but TCP knows no '{module.algorithm}': there are"
-            f" {', '.join(names)}.",
-            "Its init function must return tcp_register_congestion_control(&...).",
-        )
+        problem = f"{module.name} is loaded, but TCP knows no '{module.algorithm}'"
+        remedy = "Its init function must return tcp_register_congestion_control(&...)."
+        raise TcplabError(f"{problem}: there are {', '.join(names)}.", remedy)
     digest = hashlib.sha256(job.attached(f"{module.name}.ko")).hexdigest()
     return {
         "module": module.name,
@@ -176,6 +167,5 @@ def remove(name: str, patience: float = _UNUSED) -> None:
         run(["rmmod", name])
     except CommandError as error:
         problem = f"{name} does not leave the kernel: {error.problem.splitlines()[-1]}"
-        raise TcplabError(
-            problem, "Its exit function must unregister what its init function registered."
-        ) from error
+        remedy = "Its exit function must unregister what its init function registered."
+        raise TcplabError(problem, remedy) from error

@@ -89,13 +89,9 @@ def add_spare_routes(live: LiveNetwork) -> None:
         ways = spare_routes(live.topology, host)
         if not ways:
             continue
-        names = [port.name for port in live.topology.ports_of[host]]
-        values = {
-            f"net.{family}.conf.{name}.ignore_routes_with_linkdown": "1"
-            for family in ("ipv4", "ipv6")
-            for name in ("all", *names)
-        }
-        live.set_sysctls(host, values)
+        names = ["all", *(port.name for port in live.topology.ports_of[host])]
+        of_each = [f"net.{family}.conf.{name}" for family in ("ipv4", "ipv6") for name in names]
+        live.set_sysctls(host, {f"{each}.ignore_routes_with_linkdown": "1" for each in of_each})
         spares = [
             (route, f"dev {route.interface} metric {_METRIC + number}")
             for number, way in enumerate(ways)
@@ -111,8 +107,7 @@ def add_spare_routes(live: LiveNetwork) -> None:
 
 def set_carrier(live: LiveNetwork, interface: str, up: bool) -> None:
     """Plug the cable of a host's interface in, or pull it. Raises TcplabError."""
-    port = next(port for port in live.topology.ports if port.name == interface)
-    far = live.topology.far_end(port)
+    far = live.topology.far_end(live.topology.port(interface))
     with network_namespace(live.pid(far.node)):
         netlink.apply([netlink.up(far.name, up)])
         if up and live.topology.kind(far.node) == "router":  # which forgot its neighbours

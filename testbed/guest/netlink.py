@@ -60,34 +60,32 @@ class InterfaceSetting:
     found: str
 
 
-@dataclass(frozen=True)
-class CableEnd:
-    """An end of a cable: its interface, its MAC address, a process of its node's namespace."""
+CableEnd = tuple[str, str, int]
+"""An end of a cable: its interface, its MAC address, a process of its node's namespace."""
 
-    interface: str
-    mac: str
-    pid: int
 
-    def body(self) -> bytes:
-        """Return the request for this link: IFLA_IFNAME, IFLA_ADDRESS and IFLA_NET_NS_PID."""
-        name = attribute(3, self.interface.encode() + b"\0")
-        mac = attribute(1, bytes.fromhex(self.mac.replace(":", "")))
-        return bytes(_LINK.size) + name + mac + attribute(19, struct.pack("=I", self.pid))
+def _end(interface: str, mac: str, pid: int) -> bytes:
+    """Return the request for this link: IFLA_IFNAME, IFLA_ADDRESS and IFLA_NET_NS_PID."""
+    own = attribute(1, bytes.fromhex(mac.replace(":", "")))
+    return _named(interface) + own + attribute(19, struct.pack("=I", pid))
+
+
+def _named(interface: str) -> bytes:
+    return bytes(_LINK.size) + attribute(3, interface.encode() + b"\0")
 
 
 def cable(left: CableEnd, right: CableEnd) -> NetlinkRequest:
     """Return a veth pair, each end in its node's namespace (veth(4))."""
-    peer = attribute(2, attribute(1, right.body()))  # IFLA_INFO_DATA, VETH_INFO_PEER
+    peer = attribute(2, attribute(1, _end(*right)))  # IFLA_INFO_DATA, VETH_INFO_PEER
     kind = attribute(18, attribute(1, b"veth") + peer)  # IFLA_LINKINFO, IFLA_INFO_KIND
-    words = f"link add {left.interface} type veth peer {right.interface}"
-    return NetlinkRequest(words, _NEW_LINK, left.body() + kind, _CREATE_NEW)
+    words = f"link add {left[0]} type veth peer {right[0]}"
+    return NetlinkRequest(words, _NEW_LINK, _end(*left) + kind, _CREATE_NEW)
 
 
 def dummy(interface: str) -> NetlinkRequest:
     """Return an interface from which packets lead nowhere."""
-    body = bytes(_LINK.size) + attribute(3, interface.encode() + b"\0")
-    kind = attribute(18, attribute(1, b"dummy"))  # IFLA_LINKINFO, IFLA_INFO_KIND
-    return NetlinkRequest(f"link add {interface} type dummy", _NEW_LINK, body + kind, _CREATE_NEW)
+    body = _named(interface) + attribute(18, attribute(1, b"dummy"))
+    return NetlinkRequest(f"link add {interface} type dummy", _NEW_LINK, body, _CREATE_NEW)
 
 
 def up(interface: str, is_up: bool = True) -> NetlinkRequest:
@@ -153,10 +151,12 @@ def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
 
     Of those that succeed only the last is answered, which tells that all were seen.
     """
-    last = len(requests) - 1
-    messages = (_message(each, number, number == last) for number, each in enumerate(requests))
-    control.send(b"".join(messages))
-    number = -1
+    last, messages, number = len(requests) - 1, bytearray(), -1
+    for index, each in enumerate(requests):
+        flags = _REQUEST | each.flags | (_ACKNOWLEDGE if index == last else 0)
+        size = _HEADER.size + len(each.body)
+        messages += _HEADER.pack(size, each.kind, flags, index, 0) + each.body
+    control.send(messages)
     while number != last:
         answer = control.recv(1 << 14)
         number = _HEADER.unpack_from(answer)[3]
@@ -169,21 +169,15 @@ def dump(control: socket.socket, kind: int, body: bytes, refusal: str) -> Iterat
     """Yield what the kernel lists, a message each. Raises OSError with `refusal`."""
     control.send(_HEADER.pack(_HEADER.size + len(body), kind, _REQUEST | _DUMP, 1, 0) + body)
     while True:
-        for answered, content in _messages(control.recv(_LONGEST_ANSWER)):
+        data = control.recv(_LONGEST_ANSWER)
+        while data:
+            length, answered, *_ = _HEADER.unpack_from(data)
+            content, data = data[_HEADER.size : length], data[(length + 3) & ~3 :]
             if answered == _DONE:
                 return
             if answered == _ERROR:
                 raise OSError(-struct.unpack_from("=i", content)[0], refusal)
             yield content
-
-
-def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the kind and the content of each message of an answer."""
-    at = 0
-    while at < len(data):
-        length, kind, *_ = _HEADER.unpack_from(data, at)
-        yield kind, data[at + _HEADER.size : at + length]
-        at += (length + 3) & ~3
 
 
 def attributes(content: bytes) -> dict[int, bytes]:
@@ -194,12 +188,6 @@ def attributes(content: bytes) -> dict[int, bytes]:
         values[kind] = content[_ATTRIBUTE.size : length]
         content = content[length + -length % 4 :]
     return values
-
-
-def _message(request: NetlinkRequest, number: int, answered: bool) -> bytes:
-    flags = _REQUEST | (_ACKNOWLEDGE if answered else 0) | request.flags
-    size = _HEADER.size + len(request.body)
-    return _HEADER.pack(size, request.kind, flags, number, 0) + request.body
 
 
 def attribute(kind: int, value: bytes) -> bytes:
@@ -233,21 +221,16 @@ def without_qdiscs(interface: str) -> NetlinkRequest:
 
 def rewindings(interfaces: list[str]) -> list[NetlinkRequest | None]:
     """Return the request that rewinds each interface's netem; None if its kernel cannot."""
-    present = {
-        head[_INTERFACE]: (head, body)
-        for head, body in _qdiscs()
-        if head[_PARENT] == _ROOT and body.get(_TC_KIND) == b"netem\0"
-    }
-    return [_as_it_was(name, *present[socket.if_nametoindex(name)]) for name in interfaces]
-
-
-def _as_it_was(interface: str, head: TcHead, body: dict[int, bytes]) -> NetlinkRequest | None:
-    options = body[_OPTIONS]
-    if _SEED not in attributes(options[_NETEM_OPTIONS:]):
-        return None
-    same = attribute(_TC_KIND, body[_TC_KIND]) + attribute(_OPTIONS, options)
-    words = f"qdisc change dev {interface} root netem, as it was"
-    return NetlinkRequest(words, _NEW_QDISC, _TC_MESSAGE.pack(*head) + same)
+    found: dict[int, NetlinkRequest | None] = {}
+    for head, body in _qdiscs():
+        if head[_PARENT] == _ROOT and body.get(_TC_KIND) == b"netem\0":
+            options = body[_OPTIONS]
+            same = attribute(_TC_KIND, body[_TC_KIND]) + attribute(_OPTIONS, options)
+            words = f"qdisc change dev {head[_INTERFACE]} root netem, as it was"
+            request = NetlinkRequest(words, _NEW_QDISC, _TC_MESSAGE.pack(*head) + same)
+            has_seed = _SEED in attributes(options[_NETEM_OPTIONS:])
+            found[head[_INTERFACE]] = request if has_seed else None
+    return [found[socket.if_nametoindex(name)] for name in interfaces]
 
 
 _NESTED = 0x8000  # NLA_F_NESTED
@@ -273,14 +256,12 @@ def queueing(
 
 def queues_found() -> dict[tuple[str, str], tuple[dict[int, bytes], bytes]]:
     """Return options and counters of each queue (3:) by interface and handle as tc writes them."""
-    return {
-        (socket.if_indextoname(head[_INTERFACE]), "3:"): (
-            attributes(body[_OPTIONS]),
-            body.get(_COUNTED, b""),
-        )
+    queues = {
+        (socket.if_indextoname(head[_INTERFACE]), "3:"): body
         for head, body in _qdiscs()
         if head[_HANDLE] == _OF_QUEUE and _OPTIONS in body
     }
+    return {at: (attributes(q[_OPTIONS]), q.get(_COUNTED, b"")) for at, q in queues.items()}
 
 
 _GET_MTU, _SET_MTU, _ETHTOOL = 0x8921, 0x8922, 0x8946  # SIOCGIFMTU, SIOCSIFMTU, SIOCETHTOOL
@@ -298,8 +279,9 @@ def set_offloads(interface: str, on: bool = False) -> list[InterfaceSetting]:
         for get, put in _OFFLOADS.values():
             if _offload(control, interface, get) != on:
                 _offload(control, interface, put, on)
-        if not on:
-            _clear_tcp_features(control, interface)
+        if not on and (blocks := _tcp_features(interface)):  # ETHTOOL_STSO leaves AccECN's on
+            pairs = [word for valid in blocks for word in (valid, 0)]
+            _ethtool(control, interface, struct.pack("=II", _SET_FEATURES, len(blocks)), *pairs)
         states = {name: _offload(control, interface, get) for name, (get, _) in _OFFLOADS.items()}
     asked, other = ("on", "off") if on else ("off", "on")
     for name, is_on in states.items():
@@ -323,13 +305,6 @@ def _offload(control: socket.socket, interface: str, command: int, on: bool = Fa
 _STRINGS, _COUNT, _SET_FEATURES, _OF_FEATURES = 0x1B, 0x37, 0x3B, 4  # ETH_SS_FEATURES
 _NAME = 32  # ETH_GSTRING_LEN
 _OF_TCP = b"tx-tcp"
-
-
-def _clear_tcp_features(control: socket.socket, interface: str) -> None:
-    """Turn off what ethtool counts as segmentation of TCP and ETHTOOL_STSO leaves on: AccECN's."""
-    if blocks := _tcp_features(interface):
-        pairs = [word for valid in blocks for word in (valid, 0)]
-        _ethtool(control, interface, struct.pack("=II", _SET_FEATURES, len(blocks)), *pairs)
 
 
 @cache

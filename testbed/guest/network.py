@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -101,10 +102,11 @@ class LiveNetwork:
             for name in values.keys() - HOST_SYSCTLS.keys():
                 if has_sysctl(name):
                     self._found.setdefault((node, name), get_sysctl(name))
-            settings = {name: set_if_known(node, name, value) for name, value in values.items()}
-        for name in [name for name, actual in settings.items() if actual is None]:
-            settings[name] = self._set_for_all(name, values[name])
-        return {name: actual for name, actual in settings.items() if actual is not None}
+            found = {name: set_if_known(node, name, value) for name, value in values.items()}
+        for name in values:
+            if found[name] is None:
+                found[name] = self._set_for_all(name, values[name])
+        return {name: actual for name, actual in found.items() if actual is not None}
 
     def _set_for_all(self, name: str, value: str) -> str | None:
         """Set a sysctl in our own namespace, which in a guest is the first; None if it has none."""
@@ -117,15 +119,11 @@ class LiveNetwork:
 
     def set_initial_window(self, host: str, window: Packets | None) -> list[str]:
         """Set initcwnd of all routes of a host, or the kernel's own; the routes as read back."""
-        lines = (_INITIAL.sub("", line) for line in self._routes(host))
-        asked = f" initcwnd {window}" if window else ""
+        show, asked = ["ip", "route", "show"], f" initcwnd {window}" if window else ""
+        lines = (_INITIAL.sub("", line.strip()) for line in self.output(host, show).splitlines())
         self._windows.add(host)
         self.batch(host, ["ip"], (f"route change {line}{asked}" for line in lines))
-        return self._routes(host)
-
-    def _routes(self, host: str) -> list[str]:
-        lines = self.output(host, ["ip", "route", "show"]).splitlines()
-        return [line.strip() for line in lines]
+        return [line.strip() for line in self.output(host, show).splitlines()]
 
     def restore(self) -> None:
         """Take away what an experiment set beyond the network itself, before the next one."""
@@ -157,20 +155,14 @@ class LiveNetwork:
 
     def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
         """Return what `tc -s -j qdisc show` prints for every port that has a channel."""
-        rows_of: dict[str, list[dict[str, Any]]] = {
-            port.name: [] for port in self.topology.ports if port.channel
-        }
-        for node in self._shaped():
-            for row in self._qdisc_rows(node):
-                if row["dev"] in rows_of:
-                    rows_of[row["dev"]].append(row)
-        return rows_of
+        found = [row for node in self._shaped() for row in self._qdisc_rows(node)]
+        names = [port.name for port in self.topology.ports if port.channel]
+        return {name: [row for row in found if row["dev"] == name] for name in names}
 
     def waiting_packets(self) -> int:
         """Return how many packets are in the delay lines and queues of all shaped ports."""
-        return sum(
-            int(row["qlen"]) for rows in self.qdiscs().values() for row in rows if row.get("root")
-        )
+        rows = chain.from_iterable(self.qdiscs().values())
+        return sum(int(row["qlen"]) for row in rows if row.get("root"))
 
     def namespace_of(self, port: Port) -> str:
         """Return a node in the namespace of a port; all switches share one."""
@@ -189,7 +181,7 @@ class LiveNetwork:
             asked = (channel.policer, channel.policer_burst) if channel.policer.base else None
             if asked == (found := self._policers.get(name)):
                 continue
-            self.hook(next(port for port in self.topology.ports if port.name == name))
+            self.hook(self.topology.port(name))
             lines = [shaping.without_policer(name)] if found else []
             self.batch(node, ["tc"], [*lines, *shaping.policer_commands(name, channel)])
             self._policers[name] = asked
@@ -244,11 +236,8 @@ class LiveNetwork:
         has_buffers = of_host and self.topology.segmentation == "on"
         frame = shaping.buffer(self._frame()) if has_buffers else self._frame()
         is_line = self.has_lines and not has_buffers
-        lines = [
-            line
-            for name, channel in shaped
-            for line in shaping.commands(name, channel, frame, is_line, of_host)
-        ]
+        made = (shaping.commands(name, each, frame, is_line, of_host) for name, each in shaped)
+        lines = list(chain.from_iterable(made))
         self.batch(node, ["tc"], shaping.changed(lines) if change else lines)
         if any(discipline(channel.discipline).attributes for _, channel in shaped):
             with network_namespace(self.pid(node)):
@@ -261,8 +250,7 @@ class LiveNetwork:
 
     def change(self, name: str, channel: Channel) -> list[dict[str, Any]]:
         """Give port `name` another channel, and check it. Its qdiscs as they were just before."""
-        port = next(port for port in self.topology.ports if port.name == name)
-        node = self.namespace_of(port)
+        node = self.namespace_of(self.topology.port(name))
         before = [row for row in self._qdisc_rows(node) if row["dev"] == name]
         self._set_channels(node, [(name, channel)], change=True)
         return before
@@ -296,9 +284,10 @@ class LiveNetwork:
 
     def reorderings(self) -> dict[str, list[dict[str, Any]]]:
         """Return what `tc -s -j qdisc show` prints for the port of every host that reorders."""
+        ports = {f"{each.host}-eth0": each.host for each in self.topology.reordering}
         return {
-            f"{host}-eth0": [row for row in self._qdisc_rows(host) if row["dev"] == f"{host}-eth0"]
-            for host in dict.fromkeys(each.host for each in self.topology.reordering)
+            name: [row for row in self._qdisc_rows(host) if row["dev"] == name]
+            for name, host in ports.items()
         }
 
     def configure(self) -> None:
@@ -371,6 +360,5 @@ def addressing(topology: TopologySpec, node: str) -> list[netlink.NetlinkRequest
         name = interface.port.name
         requests += [netlink.up(name), netlink.address(name, interface.address, PREFIX)]
         requests += netlink.neighbours(name, neighbours(topology, interface))
-    return requests + [
-        netlink.route(route.network, route.gateway) for route in routes(topology, node)
-    ]
+    requests += (netlink.route(each.network, each.gateway) for each in routes(topology, node))
+    return requests

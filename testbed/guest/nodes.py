@@ -8,7 +8,9 @@ import os
 import shlex
 import socket
 import subprocess
+from collections.abc import Iterable
 from contextlib import ExitStack
+from itertools import chain
 from typing import Any
 
 from mininet.link import Intf, Link
@@ -82,13 +84,8 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
     @classmethod
     def batchShutdown(cls, switches: Any, **_options: object) -> Any:
-        names = [switch.name for switch in switches]
-        run(
-            [
-                "ovs-vsctl",
-                *(word for name in names for word in ("--", "--if-exists", "del-br", name)),
-            ]
-        )
+        removals = (["--", "--if-exists", "del-br", switch.name] for switch in switches)
+        run(["ovs-vsctl", *chain.from_iterable(removals)])
         return switches
 
 
@@ -103,7 +100,7 @@ class BridgeSwitch(QuietSwitch):
 
     @classmethod
     def batchShutdown(cls, switches: Any, **_options: object) -> Any:
-        _ip([f"link del {switch.name}" for switch in switches])
+        _remove(switch.name for switch in switches)
         return switches
 
 
@@ -129,10 +126,8 @@ class QuietCable(Link):  # type: ignore[misc]
 
     def request(self) -> netlink.NetlinkRequest:
         """Return the pair, each end in its node's namespace with its address."""
-        left, right = (
-            netlink.CableEnd(end.name, end.mac, end.node.pid) for end in (self.intf1, self.intf2)
-        )
-        return netlink.cable(left, right)
+        ends = ((end.name, end.mac, end.node.pid) for end in (self.intf1, self.intf2))
+        return netlink.cable(*ends)
 
 
 def empty_network(shells: bool = False, bridges: bool = False) -> Any:
@@ -166,11 +161,8 @@ def assemble(mininet: Any, topology: TopologySpec) -> None:
     ports = topology.ports
     for left, right in zip(ports[::2], ports[1::2], strict=True):
         ends = {"intfName1": left.name, "intfName2": right.name}
-        ends |= {
-            option: macs[end.name]
-            for option, end in (("addr1", left), ("addr2", right))
-            if end.name in macs
-        }
+        known = {"addr1": macs.get(left.name), "addr2": macs.get(right.name)}
+        ends |= {option: mac for option, mac in known.items() if mac}
         mininet.addLink(left.node, right.node, **ends)
 
 
@@ -187,31 +179,24 @@ def forward(topology: TopologySpec) -> None:
     It would send packets for a silent host, as that of a UDP flow, to all ports (ovs-ofctl(8)).
     """
     for switch in topology.named("switch"):
-        flows = "".join(
-            f'dl_dst={mac},actions=output:"{port}"\n' for mac, port in forwarding(topology, switch)
-        )
-        if flows:
+        rows = forwarding(topology, switch)
+        if flows := "".join(f'dl_dst={mac},actions=output:"{port}"\n' for mac, port in rows):
             run(["ovs-ofctl", "add-flows", switch, "-"], flows)
 
 
 def take_down(mininet: Any) -> None:
     """Remove switches, cables and hosts, whatever was made of them. Raises CommandError."""
     present = {name for _index, name in socket.if_nameindex()}
-    ends = [
-        end
-        for switch in mininet.switches
-        for end in switch.intfList()
-        if end.name in present and end.link
-    ]
+    ends = chain.from_iterable(switch.intfList() for switch in mininet.switches)
     # The other cables vanish with their hosts' namespaces.
-    cables = {end.link: end.name for end in ends}
+    cables = {end.link: end.name for end in ends if end.name in present and end.link}
     with ExitStack() as stack:
         for host in mininet.hosts:
             stack.callback(host.terminate)
-        stack.callback(_ip, [f"link del {name}" for name in cables.values()])
+        stack.callback(_remove, cables.values())
         if mininet.switches:
             stack.callback(mininet.switch.batchShutdown, mininet.switches)
 
 
-def _ip(lines: list[str]) -> None:
-    run(["ip", "-batch", "-"], "\n".join(lines))
+def _remove(interfaces: Iterable[str]) -> None:
+    run(["ip", "-batch", "-"], "\n".join(f"link del {name}" for name in interfaces))

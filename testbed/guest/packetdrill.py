@@ -48,7 +48,9 @@ def perform(data: Any, job: JobContext) -> None:
     for case in data["cases"]:
         job.enter(case["name"])
         job.line.network()
-        _new_network()
+        if _libc.unshare(_CLONE_NEWNET) != 0:  # a new network, also of what is started then
+            number = ctypes.get_errno()
+            raise OSError(number, f"unshare: {os.strerror(number)}")
         with _settings(case["settings"]), _captured(case["capture"], job):
             job.start_flows()
             outcome = _run(case, folder, start, data["seconds"])
@@ -66,13 +68,6 @@ def _unpacked(names: list[str], job: JobContext) -> Path:
         (place / name).write_bytes(job.attached(name))
         (place / name).chmod(0o755)
     return folder
-
-
-def _new_network() -> None:
-    """Go to a new network namespace, as `unshare --net` does; what is started then is there too."""
-    if _libc.unshare(_CLONE_NEWNET) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"unshare: {os.strerror(number)}")
 
 
 @contextmanager
@@ -111,14 +106,9 @@ def _captured(name: str, job: JobContext) -> Iterator[None]:
 def _run(case: dict[str, Any], folder: Path, start: list[str], seconds: float) -> dict[str, Any]:
     """Return status (None at a `limit`), the output's end and virtual seconds."""
     begun = time.monotonic()
-    process = Popen(
-        [*start, str(folder.parent / PROGRAM), *case["arguments"], case["script"]],
-        cwd=folder,
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=STDOUT,
-        start_new_session=True,
-    )
+    command = [*start, str(folder.parent / PROGRAM), *case["arguments"], case["script"]]
+    streams: dict[str, Any] = {"stdin": DEVNULL, "stdout": PIPE, "stderr": STDOUT}
+    process = Popen(command, cwd=folder, start_new_session=True, **streams)
     output, limit = _read(process, begun + seconds)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # with what the script left in the background

@@ -98,9 +98,8 @@ def all_ended_afterwards() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 def tail(file: Path, lines: int = 5) -> str:
     """Return the end of a program's output, for a message."""
-    return (
-        "\n".join(file.read_text(errors="replace").splitlines()[-lines:]) if file.exists() else ""
-    )
+    text = file.read_text(errors="replace") if file.exists() else ""
+    return "\n".join(text.splitlines()[-lines:])
 
 
 class Stop:

@@ -94,16 +94,13 @@ def policer_commands(interface: str, channel: Channel) -> list[str]:
     """Return the line for the channel's policer, which packets meet before the delay line."""
     bucket = f"rate {channel.policer.base}bit burst {channel.policer_burst.base}b mtu {_LARGEST}"
     police = f"matchall action police {bucket} conform-exceed drop/continue"
-    return [f"filter add {_policer(interface)} {police}"] if channel.policer.base else []
+    line = f"filter add dev {interface} egress chain 1 pref 1 {police}"
+    return [line] if channel.policer.base else []
 
 
 def without_policer(interface: str) -> str:
     """Return the line that removes the policer of a port."""
-    return f"filter del {_policer(interface)}"
-
-
-def _policer(interface: str) -> str:
-    return f"dev {interface} egress chain 1 pref 1"
+    return f"filter del dev {interface} egress chain 1 pref 1"
 
 
 _POLICE = re.compile(r"police \S+ rate (\S+) burst ([\d.]+)([KM]?)b")
@@ -246,11 +243,9 @@ def _parameters(interface: str, channel: Channel, shown: dict[str, Any]) -> list
         setting = managed.parameter(name)
         found = setting.found(options)
         if not setting.agrees(asked, found):
-            raise TcplabError(
-                f"{interface}: a {name} of {asked} was asked of {managed.name}, the kernel has"
-                f" {found or 'none'}.",
-                "Choose a value that this kernel can hold, or a newer kernel.",
-            )
+            wanted = f"{interface}: a {name} of {asked} was asked of {managed.name}"
+            remedy = "Choose a value that this kernel can hold, or a newer kernel."
+            raise TcplabError(f"{wanted}, the kernel has {found or 'none'}.", remedy)
         compared.append(InterfaceSetting(interface, name, asked, asked))
     return compared
 
@@ -290,10 +285,9 @@ def checked(
     """
     difference = abs(found.base - asked.base)
     if difference > max(_TOLERANCE * asked.base, resolution):
-        raise TcplabError(
-            f"{interface}: a {field} of {asked}{unit} was asked for, the kernel has {found}{unit}.",
-            "Choose a value that this kernel's tc can hold, or report the difference.",
-        )
+        wanted = f"{interface}: a {field} of {asked}{unit} was asked for"
+        remedy = "Choose a value that this kernel's tc can hold, or report the difference."
+        raise TcplabError(f"{wanted}, the kernel has {found}{unit}.", remedy)
     same = asked if difference <= resolution else found
     return InterfaceSetting(interface, field, f"{asked}{unit}", f"{same}{unit}")
 
@@ -343,11 +337,8 @@ def compare_reordering(
 
 def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> InterfaceSetting:
     """Check for one u32 row that matches only the peer's address and leads to 1:1."""
-    filtered = [
-        (_destination(row), row["options"]["flowid"])
-        for row in filters
-        if "flowid" in row.get("options", {})
-    ]
+    options = (row.get("options", {}) for row in filters)
+    filtered = [(_destination(each), each["flowid"]) for each in options if "flowid" in each]
     if filtered != [(peer, "1:1")]:
         present = ", ".join(f"{address} to {band}" for address, band in filtered) or "none"
         problem = f"{interface}: a filter of {peer} to 1:1 was asked for, the kernel has {present}."
@@ -356,10 +347,10 @@ def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> Inter
     return InterfaceSetting(interface, "filter", f"{peer} to 1:1", f"{peer} to 1:1")
 
 
-def _destination(row: dict[str, Any]) -> str:
-    """Return the address that a u32 row compares with (4 bytes at offset 16), else its options."""
-    match = row["options"].get("match", {})
+def _destination(options: dict[str, Any]) -> str:
+    """Return the address (4 bytes at offset 16) that a u32 filter compares with, or its options."""
+    match = options.get("match", {})
     value, mask, place = (str(match.get(name, "")) for name in ("value", "mask", "off"))
     if mask != "ffffffff" or place != "16":
-        return json.dumps(row["options"])
+        return json.dumps(options)
     return ".".join(str(byte) for byte in bytes.fromhex(value.zfill(8)))

@@ -141,9 +141,7 @@ def _answers(diag: socket.socket, kind: int, request: bytes) -> list[dict[str, A
 
 
 def _socket(body: bytes) -> dict[str, Any]:
-    family, state, _timer, _retrans, sport, dport, source, destination, *_rest = _DIAG.unpack_from(
-        body
-    )
+    family, state, _, _, sport, dport, source, destination, *_ = _DIAG.unpack_from(body)
     row: dict[str, Any] = {
         "local": _end(family, source, sport),
         "remote": _end(family, destination, dport),
@@ -178,16 +176,12 @@ def _known_fields(
     size: int,
 ) -> tuple[list[str], struct.Struct, Callable[[tuple[int, ...]], tuple[int, ...]]]:
     """Return names, layout and order in a row of the fields that a tcp_info of `size` bytes has."""
-    widths = [(name, at, 4) for name, at in _INFO_32.items()] + [
-        (name, at, 8) for name, at in _INFO_64.items()
-    ]
+    widths = [(name, at, 4) for name, at in _INFO_32.items()]
+    widths += [(name, at, 8) for name, at in _INFO_64.items()]
     present = [field for field in widths if field[1] + field[2] <= size]
     placed = sorted(present, key=lambda field: field[1])
     layout, end = "=", 0
     for _name, at, width in placed:
         layout, end = f"{layout}{at - end}x{'I' if width == 4 else 'Q'}", at + width
-    return (
-        [field[0] for field in present],
-        struct.Struct(layout),
-        itemgetter(*map(placed.index, present)),
-    )
+    names, in_order = [field[0] for field in present], itemgetter(*map(placed.index, present))
+    return names, struct.Struct(layout), in_order

@@ -92,9 +92,8 @@ def send_first_packet(
     with receiver, sender:
         receiver.bind((address_of(topology, target), 0))
         sender.connect(receiver.getsockname())
-        wait_for(
-            f"a datagram from {source} to {target}", lambda: _arrives(sender, receiver), _READY
-        )
+        what = f"a datagram from {source} to {target}"
+        wait_for(what, lambda: _arrives(sender, receiver), _READY)
 
 
 def _arrives(sender: socket.socket, receiver: socket.socket) -> bool:

@@ -59,13 +59,9 @@ class Mailbox:
 
     def print(self, text: bytes) -> None:
         """Inside: deliver what was printed; it is on the other side's disk on return."""
-        descriptor = os.open(
-            self.place / PRINTED, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC, 0o644
-        )
-        try:
-            os.write(descriptor, text)
-        finally:
-            os.close(descriptor)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC
+        with open(os.open(self.place / PRINTED, flags, 0o644), "wb", buffering=0) as file:
+            file.write(text)
 
     def printed(self) -> bytes:
         """Outside: what is new."""

@@ -172,11 +172,7 @@ def _started(pid: int, host: str, start: ProgramStart) -> subprocess.Popen[bytes
     with tempfile.TemporaryFile() as given:
         given.write(start.input.encode())
         given.seek(0)
-        return subprocess.Popen(
-            words,
-            stdin=given,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(start.environment),
-            start_new_session=True,
-        )
+        pipe = subprocess.PIPE
+        streams: dict[str, Any] = {"stdin": given, "stdout": pipe, "stderr": pipe}
+        environment = dict(start.environment)
+        return subprocess.Popen(words, env=environment, start_new_session=True, **streams)
