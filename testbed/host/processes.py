@@ -122,7 +122,10 @@ _NO_LIMIT = 2**40  # MiB
 @contextmanager
 def claimed_processor() -> Iterator[int]:
     """Provide the least busy processor that no run of this user has claimed, else the first."""
-    ordered = _least_busy_first()
+    before = _busy_ticks()
+    time.sleep(_LOOK)
+    after = _busy_ticks()
+    ordered = sorted(os.sched_getaffinity(0), key=lambda number: after[number] - before[number])
     claims = ((number, claimed(f"processor-{number}")) for number in ordered)
     number, claim = next((claim for claim in claims if claim[1]), (ordered[0], None))
     with claim or nullcontext():
@@ -151,13 +154,11 @@ def guests_at_once(needed_mib: int, workers: int | None = None) -> int:
     """
     free = available_mib()
     fitting = free // needed_mib
-    if fitting < (workers or 1):
-        number = "A guest" if not workers or workers == 1 else f"{workers} guests"
-        raise UsageError(
-            f"{number} would take about {(workers or 1) * needed_mib} MiB of memory, and {free} MiB"
-            " are free.",
-            "Lower --duration, --bw or the number of flows, or run fewer at once (--workers).",
-        )
+    if fitting < (count := workers or 1):
+        number = "A guest" if count == 1 else f"{count} guests"
+        needed = f"{number} would take about {count * needed_mib} MiB of memory"
+        remedy = "Lower --duration, --bw or the number of flows, or run fewer at once (--workers)."
+        raise UsageError(f"{needed}, and {free} MiB are free.", remedy)
     return workers or min(allowed_processors(), fitting)
 
 
@@ -180,18 +181,8 @@ def _left_in_control_group() -> int:
     return _NO_LIMIT if limit == "max" else max(0, int(limit) - used) >> 20
 
 
-def _least_busy_first() -> list[int]:
-    before = _busy_ticks()
-    time.sleep(_LOOK)
-    after = _busy_ticks()
-    return sorted(os.sched_getaffinity(0), key=lambda number: after[number] - before[number])
-
-
 def _busy_ticks() -> dict[int, int]:
     """Return the busy clock ticks of each processor, from proc_stat(5)."""
-    rows = [
-        line.split()
-        for line in Path("/proc/stat").read_text().splitlines()
-        if line[:3] == "cpu" and line[3] != " "
-    ]
-    return {int(row[0][3:]): sum(int(ticks) for ticks in row[1:4] + row[6:9]) for row in rows}
+    rows = re.findall(r"(?m)^cpu(\d+) (.*)$", Path("/proc/stat").read_text())
+    ticks = {int(number): [int(each) for each in row.split()] for number, row in rows}
+    return {number: sum(each[:3] + each[5:8]) for number, each in ticks.items()}

@@ -146,16 +146,12 @@ class FollowedJob:
     def look(self) -> ProcessUsage:
         """Return what it takes now, and read what it tells. Raises WallLimit."""
         if time.monotonic() - self.begun > self.limits.wall_seconds:
-            raise WallLimit(
-                f"The run was stopped {LIMIT} {self.limits.wall_seconds:g} s of wall time:"
-                " perhaps a program spins.",
-                f"Look at {LOG} in the run's folder; raise the limit with --limit.",
-            )
+            stopped = f"The run was stopped {LIMIT} {self.limits.wall_seconds:g} s of wall time"
+            remedy = f"Look at {LOG} in the run's folder; raise the limit with --limit."
+            raise WallLimit(f"{stopped}: perhaps a program spins.", remedy)
         self._read_events()
-        latest = taken_by(self.process.pid)
-        self.taken = ProcessUsage(
-            max(self.taken.cpu, latest.cpu), max(self.taken.peak, latest.peak)
-        )
+        latest, taken = taken_by(self.process.pid), self.taken
+        self.taken = ProcessUsage(max(taken.cpu, latest.cpu), max(taken.peak, latest.peak))
         return latest
 
     def end(self, before: float = 0.0) -> JobEnd:

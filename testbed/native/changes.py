@@ -266,10 +266,8 @@ def _unload(_journal: Journal, change: Change, patience: float) -> None:
         try:
             remove(change.name, patience)
         except TcplabError as error:
-            error.remedy = (
-                "Connections of a killed run hold it for some minutes; then type: sudo ./tcplab"
-                " clean"
-            )
+            held = "Connections of a killed run hold it for some minutes"
+            error.remedy = f"{held}; then type: sudo ./tcplab clean"
             raise
 
 
@@ -301,12 +299,9 @@ def _allow(journal: Journal, algorithm: str) -> None:
 def _restrict(journal: Journal, change: Change, _patience: float) -> None:
     """Restrict it again, unless another run needs it or it has become the machine's default."""
     with gate():
-        if (
-            change.name in allowed_algorithms()
-            and change.name != default_algorithm()
-            and not others_made(change, journal)
-        ):
-            allow_algorithms(word for word in allowed_algorithms() if word != change.name)
+        others = [name for name in allowed_algorithms() if name != change.name]
+        if change.name != default_algorithm() and not others_made(change, journal):
+            allow_algorithms(others)
 
 
 _UNDO = {"module": _unload, "algorithm": _restrict}

@@ -70,10 +70,6 @@ class GuestLine:
     ours: socket.socket
     theirs: socket.socket
 
-    def started(self) -> None:
-        """Close the guest's end here, so that its end is heard."""
-        self.theirs.close()
-
     def send(self, message: Any) -> None:
         """Send a message. Raises LineClosed; TcplabError for one that is too long."""
         content = json.dumps(message).encode()
@@ -255,28 +251,20 @@ def guest(settings: GuestSettings, code: Path, archive: bytes) -> Iterator[Runni
         guest_line() if settings.takes_orders else nullcontext() as line,
     ):
         given = [line.theirs.fileno()] if line else []
-        place = kind(
-            lab,
-            out,
-            code,
-            job.fileno(),
-            processes.report,
-            user,
-            limits,
-            folder,
-            line=given[0] if given else -1,
-            folders=settings.folders,
-        )
-        command = place.command() + _kernel(settings)
         descriptors = [job.fileno(), processes.report, *given]
+        end, seen = given[0] if given else -1, settings.folders
+        sandbox = kind(
+            lab, out, code, job.fileno(), processes.report, user, limits, folder, end, seen
+        )
+        command = sandbox.command() + _kernel(settings)
         with (
             started(command, console, descriptors, settings.processor) as process,
             processes.ended(),
         ):
             processes.started()
             if line:
-                line.started()
-            bounds = GuestBounds(out, limits, processes, place.second)
+                line.theirs.close()  # so that the guest's end is noticed
+            bounds = GuestBounds(out, limits, processes, sandbox.second)
             yield RunningGuest(process, processes, bounds, line)
 
 
@@ -297,23 +285,19 @@ def require_limits(limits: Limits) -> None:
     ):
         most = resource.getrlimit(number)[1]
         if most != resource.RLIM_INFINITY and most < needed:
-            raise TcplabError(
-                f"A guest with {limits.memory_mib} MiB of memory needs a limit of {name} of"
-                f" {needed:,} or more; the limit here is {most:,}.",
-                f"Raise it (ulimit {option}) in the shell, or where your system sets it.",
-            )
+            wanted = f"A guest with {limits.memory_mib} MiB of memory needs a limit of {name} of"
+            remedy = f"Raise it (ulimit {option}) in the shell, or where your system sets it."
+            raise TcplabError(f"{wanted} {needed:,} or more; here it is {most:,}.", remedy)
 
 
 def _kernel(settings: GuestSettings) -> list[str]:
     """Return the kernel's words, without the seed: that is drawn from at the start line."""
     lab, memory = settings.lab, settings.limits.memory_mib
     travels = lab.time_travel and not settings.real_time
-    way = "time-travel" if settings.computing else "time-travel=inf-cpu"
-    clock = f"{way} time-travel-start={settings.clock - _BEFORE}" if travels else ""
-    seccomp, volume = (
-        "seccomp=on" if lab.seccomp else "",
-        "loglevel=7" if settings.verbose else "quiet",
-    )
+    mode = "time-travel" if settings.computing else "time-travel=inf-cpu"
+    clock = f"{mode} time-travel-start={settings.clock - _BEFORE}" if travels else ""
+    seccomp = "seccomp=on" if lab.seccomp else ""
+    volume = "loglevel=7" if settings.verbose else "quiet"
     orders = f"orders={NUMBER}" if settings.takes_orders else ""
     words = (
         f"/lab/linux mem={memory}M root=none rootfstype=hostfs rootflags=/ ro init=/init"

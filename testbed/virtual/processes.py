@@ -165,10 +165,9 @@ class GuestBounds:
         listed = entries(self.out, _DEEPEST, self.limits.output_files + 1)
         for files, (_, status) in enumerate(listed, 1):
             size += status.st_blocks * 512
-            if files > self.limits.output_files or size > self.limits.output_bytes:
-                limits = self.limits
-                most = f"{limits.output_files:,} files or {limits.output_bytes >> 20:,} MiB"
-                raise _too_much(f"wrote more than {most}")
+            most_files, most = self.limits.output_files, self.limits.output_bytes
+            if files > most_files or size > most:
+                raise _too_much(f"wrote more than {most_files:,} files or {most >> 20:,} MiB")
 
     def _extra_files(self) -> int:
         """Count the guest's files outside of the run's folder. Raises TcplabError."""
@@ -216,19 +215,13 @@ class ScatteredPages:
             return
         self._next = time.monotonic() + _SETTLING
         for process in with_descendants(self._pid):
-            if _mappings(process) > self._most - _SPARE_MAPPINGS:
-                raise TcplabError(
-                    f"A program touches more than {self._most:,} scattered pages of memory, the"
-                    " most that this computer maps for a process.",
-                    "Let it use less memory, or allow more: sudo sysctl -w"
-                    " vm.max_map_count=1048576.",
-                )
-
-
-def _mappings(pid: int) -> int:
-    with suppress(OSError):  # it has ended, or may not be read
-        return Path(f"/proc/{pid}/maps").read_bytes().count(b"\n")
-    return 0
+            mappings = 0
+            with suppress(OSError):  # it has ended, or may not be read
+                mappings = Path(f"/proc/{process}/maps").read_bytes().count(b"\n")
+            if mappings > self._most - _SPARE_MAPPINGS:
+                problem = f"A program touches more than {self._most:,} scattered pages of memory,"
+                remedy = "Let it use less, or allow more: sudo sysctl -w vm.max_map_count=1048576."
+                raise TcplabError(f"{problem} the most that this computer maps.", remedy)
 
 
 _DEEPEST_LEFT = 4  # levels of folders: a condition's is one
