@@ -39,11 +39,7 @@ class CommandError(TcplabError):
         ending = "\n".join(output.strip().splitlines()[-15:]) or "(no output)"
         super().__init__(f"`{command}` failed with exit status {status}:\n{ending}\n", remedy)
         self.status, self.output = status, output
-        self._made_of = (command, status, output, remedy)
-
-    def __reduce__(self) -> tuple[type, tuple[str, int, str, str]]:
-        """For copies between processes, which by default have `args` only."""
-        return type(self), self._made_of
+        self.args = (command, status, output, remedy)  # of which a copy is made
 
 
 def is_disk_full(error: OSError) -> bool:

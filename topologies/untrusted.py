@@ -34,10 +34,7 @@ class StrangeFile(TcplabError):
         shown = repr(str(name)[-80:])
         super().__init__(f"{shown} cannot be read: {reason}.", "A run leaves regular files only.")
         self.reason = reason
-        self._made_of = (str(name), reason)
-
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        return type(self), self._made_of
+        self.args = (str(name), reason)  # of which a copy is made
 
 
 class TooLarge(StrangeFile):

@@ -9,6 +9,7 @@ Some entries come with a checkout, compressed. They are used while their recipe'
 manifest's; `./tcplab kernel verify` builds them again and compares them byte for byte.
 """
 
+import fcntl
 import hashlib
 import json
 import lzma
@@ -345,7 +346,7 @@ def locked(entry: str, report: BuildReport) -> Iterator[None]:
         if not scratch.lock_if_free(file):
             name = entry.partition("-")[0]
             report.note(f"Another build of the {name} is running; waiting for it.")
-            scratch.lock(file)
+            fcntl.flock(file, fcntl.LOCK_EX)
         _remove_leftovers(entry)
         yield
 

@@ -24,7 +24,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from testbed.builds import ENVIRONMENT, BuildReport
-from testbed.host.processes import output_of
+from testbed.guest.programs import run
 from topologies.errors import TcplabError
 
 _PATIENCE = 30.0  # seconds without a byte
@@ -262,4 +262,4 @@ def apt_output(*command: str) -> str:
     """Return the output of a program of apt, '' on a system without. Raises CommandError."""
     if not shutil.which(command[0], path=ENVIRONMENT["PATH"]):
         return ""
-    return output_of(command, environment=ENVIRONMENT)
+    return run(command, environment=ENVIRONMENT)

@@ -25,10 +25,10 @@ BUILD_SPACE, FIRST_SPACE, RUN_SPACE = 4_000_000_000, 700_000_000, 300_000_000
 Check = Callable[[ExaminedMachine], Finding | Iterable[Finding]]
 
 
-def _sandbox(machine: ExaminedMachine) -> Finding:
+def _sandbox(_machine: ExaminedMachine) -> Finding:
     confine = init_part().place / "confine"
     if not confine.exists():
-        return checks.sandbox(machine)
+        return Finding("virtual", "sandbox", "ok", "The first run tries which one works here.")
     try:
         return checks.tried_sandbox(allowed_sandbox(confine))
     except TcplabError as error:

@@ -10,13 +10,6 @@ from testbed.lab.ready import NOT_A_RELEASE
 from testbed.virtual.sandbox import SandboxChoice
 
 _CAP_SYS_ADMIN, _CAP_NET_ADMIN = 21, 12  # capabilities(7)
-# Sysctls that can keep ordinary users from the namespaces of the sandbox: (bad value, good value).
-_SWITCHES = {
-    "user/max_user_namespaces": ("0", "10000"),
-    "kernel/unprivileged_userns_clone": ("0", "1"),
-    "kernel/apparmor_restrict_unprivileged_userns": ("1", "0"),
-}
-
 _NUMPY_NEEDS = ("ssse3", "sse4_1", "sse4_2", "popcnt")
 _MARKS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman"}
 
@@ -41,23 +34,6 @@ def instructions(machine: ExaminedMachine) -> Finding:
     sentence = f"The processor has no {', '.join(missing)}: the analysis ends with an illegal"
     sentence += " instruction, and there is no report."
     return found.warning(sentence, "in a virtual machine: give it the host's CPU model")
-
-
-def sandbox(machine: ExaminedMachine) -> Finding:
-    """Before the lab is built, with which other sandboxes can be tried: namespaces."""
-    trial = ["bwrap", "--unshare-user", "--ro-bind", "/", "/", "echo", "yes"]
-    found = CheckSubject("virtual", "sandbox")
-    if machine.output(trial):
-        return found.ok("bubblewrap.")
-    switches = [
-        f"{name.replace('/', '.')}={good}"
-        for name, (bad, good) in _SWITCHES.items()
-        if machine.text(f"/proc/sys/{name}") == bad
-    ]
-    if not switches:
-        return found.ok("The first run fetches bubblewrap, and tries it.")
-    sentence = "Ordinary users may not make namespaces: guests run below tcplab's own supervisor."
-    return found.warning(sentence, f"sudo sysctl -w {' '.join(switches)}")
 
 
 def tried_sandbox(choice: SandboxChoice) -> Finding:

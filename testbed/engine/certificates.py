@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from testbed.guest.programs import run
 from testbed.host.packages import PATH
-from testbed.host.processes import output_of
 from testbed.host.scratch import gate
 from topologies.errors import TcplabError, UsageError
 
@@ -102,7 +102,7 @@ def make_certificates(folder: Path) -> Certificates:
         with TemporaryDirectory(dir=folder) as name:
             fresh = Certificates(Path(name))
             files = ["-keyout", str(fresh.key), "-out", str(fresh.certificate)]
-            output_of([openssl, *_REQUEST.split(), *_SUBJECT, *files], umask=0o077)
+            run([openssl, *_REQUEST.split(), *_SUBJECT, *files], umask=0o077)
             fresh.key.rename(made.key)  # whole, before workers of this home look for it
             fresh.certificate.rename(made.certificate)
     return certificates(folder)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.guest.job_entry import JobContext
-from testbed.guest.namespaces import available_algorithms, permit_algorithm
+from testbed.guest.namespaces import allow_algorithms, allowed_algorithms, available_algorithms
 from testbed.guest.programs import run, wait_for, waited_for
 from topologies.errors import CommandError, TcplabError, UsageError
 
@@ -113,7 +113,7 @@ def _inserted(module: KernelModule, job: JobContext) -> dict[str, Any]:
     insert(module.name, file)
     file.unlink()
     row = _row(module, job)
-    permit_algorithm(module.algorithm)
+    allow_algorithms([*allowed_algorithms(), module.algorithm])
     return row
 
 

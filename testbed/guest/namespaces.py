@@ -181,19 +181,9 @@ def allow_algorithms(algorithms: Iterable[str]) -> None:
     _ALLOWED.write_text(" ".join(dict.fromkeys(algorithms)))
 
 
-def permit_algorithm(algorithm: str) -> None:
-    """Let every namespace choose this algorithm. In the first namespace only.
-
-    The kernel lifts the restriction of the default, which it is for a moment.
-    """
-    before = _DEFAULT.read_text()
-    _DEFAULT.write_text(algorithm)
-    _DEFAULT.write_text(before)
-
-
 def permit_algorithms_of(sysctls: tuple[tuple[str, str], ...]) -> None:
     """Permit the algorithm that these settings name, if the kernel has and restricts it."""
     free = allowed_algorithms()
     for name, value in sysctls:
         if name == CONGESTION_CONTROL and value in available_algorithms() and value not in free:
-            permit_algorithm(value)
+            allow_algorithms([*free, value])

@@ -7,9 +7,10 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from topologies.errors import CommandError, TcplabError, is_absent
 
@@ -18,17 +19,26 @@ _GRACE = 10.0  # seconds between asking a program to end and killing it
 _LOOK = 0.05  # seconds between two looks whether a program has ended, if nothing tells
 
 
-def run(command: list[str], text: str = "") -> str:
+def run(
+    command: Sequence[str | Path],
+    text: str = "",
+    folder: Path | None = None,
+    environment: Mapping[str, str] = os.environ,
+    umask: int = -1,
+) -> str:
     """Return the output of a command that must succeed. Raises CommandError, TcplabError."""
+    options: dict[str, Any] = {"text": True, "capture_output": True, "check": False}
+    options |= {"cwd": folder, "env": os.environ | environment, "umask": umask}
     try:
-        done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+        done = subprocess.run(command, input=text, **options)
     except OSError as error:
         if not is_absent(error):
             raise
-        raise not_installed(command[0]) from None
+        raise not_installed(str(command[0])) from None
     if done.returncode != 0:
-        raise CommandError(" ".join(command), done.returncode, done.stderr + done.stdout)
-    return done.stdout
+        printed = done.stderr + done.stdout
+        raise CommandError(" ".join(map(str, command)), done.returncode, printed)
+    return str(done.stdout)
 
 
 def not_installed(program: str) -> TcplabError:

@@ -12,15 +12,14 @@ import os
 import pwd
 import re
 import select
-import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.host.scratch import claimed
-from topologies.errors import CommandError, UsageError
+from topologies.errors import UsageError
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MEMORY = re.compile(rb"^(VmHWM|RssAnon):\s+(\d+)", re.MULTILINE)
@@ -90,29 +89,6 @@ def invoking_user() -> tuple[int, int] | None:
     """User and group number of the caller of sudo; None without sudo, or if that was root."""
     user = int(os.environ.get("SUDO_UID", 0)) if os.geteuid() == 0 else 0
     return (user, pwd.getpwuid(user).pw_gid) if user else None
-
-
-def output_of(
-    command: Sequence[str | Path],
-    folder: Path | None = None,
-    environment: Mapping[str, str] = os.environ,
-    umask: int = -1,
-) -> str:
-    """Return the output of a command that must succeed. Raises CommandError."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | environment,
-        umask=umask,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        printed = done.stdout + done.stderr
-        raise CommandError(" ".join(map(str, command)), done.returncode, printed)
-    return done.stdout
 
 
 _LOOK = 0.01  # seconds between two readings of /proc/stat: one of its clock ticks

@@ -20,11 +20,6 @@ LOCK = "lock"
 _GONE = (FileNotFoundError, NotADirectoryError)
 
 
-def lock(file: IO[str] | int) -> None:
-    """Take the lock of an open file, as soon as it is free."""
-    fcntl.flock(file, fcntl.LOCK_EX)
-
-
 def lock_if_free(file: IO[str] | int, *, shared: bool = False) -> bool:
     """Take the lock of an open file unless somebody holds it; whether it was taken."""
     try:
@@ -43,7 +38,7 @@ def gate(path: Path) -> Iterator[None]:
     flags = os.O_RDONLY | os.O_DIRECTORY if path.is_dir() else os.O_RDWR | os.O_CREAT
     descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
     try:
-        lock(descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
@@ -52,7 +47,7 @@ def gate(path: Path) -> Iterator[None]:
 def held(folder: Path) -> IO[str]:
     """Return the lock of a folder that was made behind the same gate, held."""
     file = (folder / LOCK).open("w")
-    lock(file)
+    fcntl.flock(file, fcntl.LOCK_EX)
     return file
 
 

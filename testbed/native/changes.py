@@ -8,6 +8,7 @@ is stale: the next run, or `tcplab clean`, undoes exactly what it says. The stan
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import subprocess
@@ -92,7 +93,7 @@ def new_journal() -> Iterator[Journal]:
             raise TcplabError(problem, "Use sudo.") from error
         os.fchmod(descriptor, 0o644)
         file = os.fdopen(descriptor, "a")
-        scratch.lock(file)
+        fcntl.flock(file, fcntl.LOCK_EX)
         file.write(json.dumps({"boot": _boot()}) + "\n")
         made = Journal(Path(name), file)
     with file:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO
 
 from testbed import VERSION
+from testbed.guest.programs import run
 from testbed.host import CODE
-from testbed.host.processes import output_of
 
 STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
 """The oldest time that a zip knows (1980), without what differs from machine to machine."""
@@ -24,7 +24,7 @@ STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED
 
 def called(command: Sequence[str | Path], folder: Path, **environment: str) -> str:
     """Run a program in `folder` and return its output. Raises CommandError."""
-    return output_of(command, folder, STEADY | environment)
+    return run(command, "", folder, STEADY | environment)
 
 
 PIP = Path(sys.prefix, "pip.whl/pip")

@@ -5,14 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-import urllib.request
-from pathlib import Path
 
 import pytest
 
 from testbed.builds import engine
-from testbed.lab.kernel import source
-from topologies.errors import CommandError, TcplabError
+from topologies.errors import CommandError
 
 FULL = os.strerror(errno.ENOSPC)
 
@@ -31,14 +28,3 @@ def test_cargos_failures_have_their_remedies(printed: str, remedy: str) -> None:
         engine._run(command, log, os.environ)
     assert remedy in raised.value.remedy
     assert ("registry" in raised.value.remedy) == ("network" in printed)
-
-
-def test_a_download_that_fills_the_disk_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_arguments: object, **_options: object) -> None:
-        raise OSError(errno.ENOSPC, FULL)
-
-    monkeypatch.setattr(urllib.request, "urlopen", full)
-    with pytest.raises(TcplabError, match="free some space"):
-        source.download("https://localhost/linux.tar.xz", tmp_path / "linux", lambda _share: None)

@@ -17,7 +17,6 @@ import pytest
 
 from testbed.guest import programs
 from testbed.host import supervise
-from testbed.lab.kernel import choice as kernels
 from testbed.native import changes
 from testbed.virtual import sandbox
 from topologies.errors import TcplabError, is_absent
@@ -60,8 +59,6 @@ def test_it_is_said_to_be_absent(ordinary_user: None, monkeypatch: pytest.Monkey
         pass
     kind: Any = lambda *_: SimpleNamespace(command=lambda: ABSENT)  # noqa: E731
     assert sandbox._failure(kind, Path(os.devnull)) == "not installed"
-    with pytest.raises(TcplabError, match="is not installed"):
-        kernels._made(ABSENT)
 
 
 def test_a_kernel_without_a_congestion_control_needs_no_modprobe(

@@ -182,16 +182,6 @@ def test_who_asks_and_where(machine_with) -> None:
     )
     assert checks.privileges(machine_with({"proc/self/status": ALL_CAPABILITIES})).state == "ok"
     assert checks.container(machine_with()).state == "ok"
-    closed = {
-        "proc/sys/kernel/unprivileged_userns_clone": "0\n",
-        "proc/sys/user/max_user_namespaces": "15000\n",
-    }
-    assert checks.sandbox(machine_with(closed, output=lambda command: "yes\n")).state == "ok"
-    finding = checks.sandbox(machine_with(closed, user=1000))
-    assert (finding.state, finding.remedy) == (
-        "warning",
-        "sudo sysctl -w kernel.unprivileged_userns_clone=1",
-    )
 
 
 def test_a_mark_of_docker_alone_makes_no_container(machine_with) -> None:
@@ -254,10 +244,6 @@ def test_tools_with_their_versions_or_the_command_that_installs_them(machine_wit
     assert without.state == "problem" and without.remedy.endswith("iperf")
     assert "--yes" in without.said
     assert "--yes" not in checks.tools(machine_with(has=lambda tool: False), brought=True).said
-
-
-def test_a_machine_without_bubblewrap_lacks_nothing(machine_with) -> None:
-    assert checks.sandbox(machine_with()).state == "ok"
 
 
 def test_the_lab_and_what_was_left(machine_with) -> None:

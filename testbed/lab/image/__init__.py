@@ -11,7 +11,7 @@ from pathlib import Path
 from testbed.builds import Workshop, cache, need_space
 from testbed.builds.cache import Facts, Recipe
 from testbed.builds.debian import contents, extract, read_lock
-from testbed.host.processes import output_of
+from testbed.guest.programs import run
 from testbed.lab.tools import LOCK as TOOLS_LOCK
 from testbed.lab.tools import SQUASH, by_loader, fetched_command, sealed
 
@@ -100,7 +100,7 @@ def build_image(workshop: Workshop) -> Facts:
     squash = fetched_command(SQUASH, workshop.report)
     workshop.report.step("Squashing the image")
     # Without SOURCE_DATE_EPOCH, which mksquashfs refuses next to -mkfs-time.
-    output_of(["env", "-i", *squash, *SQUASHED], workshop.folder)
+    run(["env", "-i", *squash, *SQUASHED], "", workshop.folder)
     shutil.rmtree(root)
     return {"suite": SUITE, "packages": versions}
 
@@ -139,7 +139,7 @@ def configure(root: Path) -> None:
     for name in (*TEXTS, *(f"etc/{name}" for name in ACCOUNTS)):
         (root / name).chmod(0o644)
     # The guest's own program, which is static.
-    output_of([root / "usr/sbin/ldconfig", "-X", "-r", root], umask=0o022)
+    run([root / "usr/sbin/ldconfig", "-X", "-r", root], umask=0o022)
     shutil.rmtree(root / "var/cache/ldconfig")
     (root / "usr/sbin/ldconfig").unlink()
 
@@ -153,6 +153,6 @@ def compile_python(root: Path) -> None:
     shutil.copy(root / str(target).lstrip("/"), site)  # with its mode, which the compiled one gets
     python = by_loader(root / "usr/lib/x86_64-linux-gnu", root / "usr/bin/python3.11")
     compiled = (root / _PYTHON, root / "usr/lib/python3")
-    output_of([*python, *COMPILE_PYTHON, root, *compiled], umask=0o022)
+    run([*python, *COMPILE_PYTHON, root, *compiled], umask=0o022)
     site.unlink()
     site.symlink_to(target)

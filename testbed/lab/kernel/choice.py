@@ -11,14 +11,14 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 import tarfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from testbed.guest.programs import run
 from testbed.lab.kernel import DEFAULT, all_series, kernel_version, series_of
-from topologies.errors import CommandError, TcplabError, UsageError, is_absent
+from topologies.errors import CommandError, TcplabError, UsageError
 from topologies.untrusted import digest_of
 
 
@@ -86,7 +86,7 @@ class OwnTree:
     def pack(self, target: Path) -> None:
         command = ["tar", "-C", str(self.folder), "--null", "-T", "-"]
         command += ["--transform", "s,^,linux/,S", "-cf", str(target)]
-        _made(command, "\0".join(self.files()).encode())
+        run(command, "\0".join(self.files()))
 
     def __str__(self) -> str:
         return str(self.folder)
@@ -152,21 +152,7 @@ def version_in(makefile: str) -> str:
 
 def git(clone: Path, *words: str) -> str:
     """Return git's output for a clone. Raises CommandError."""
-    return _made(["git", "-C", str(clone), *words]).decode()
-
-
-def _made(command: list[str], given: bytes = b"") -> bytes:
-    """Return the output of a command. Raises CommandError, TcplabError."""
-    try:
-        done = subprocess.run(command, input=given, capture_output=True, check=False)
-    except OSError as error:
-        if not is_absent(error):
-            raise
-        problem = f"{command[0]} is not installed."
-        raise TcplabError(problem, f"Install it: sudo apt-get install {command[0]}") from None
-    if done.returncode:
-        raise CommandError(" ".join(command), done.returncode, done.stderr.decode(errors="replace"))
-    return done.stdout
+    return run(["git", "-C", str(clone), *words])
 
 
 _WRITTEN = re.compile(r"(?P<name>.+) \[(?P<series>[\d.]+) (?P<digest>[0-9a-f]{16})\]")

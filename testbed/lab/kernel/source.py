@@ -5,19 +5,19 @@ authenticated. That, like a source of the user's, gives another lab with other p
 it is in the manifest, and no run in it names a release.
 """
 
+import hashlib
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
 from testbed.builds import FOLDER, Workshop
 from testbed.builds.apt import Apt
-from testbed.builds.debian import fetched, read_lock
-from testbed.lab.kernel import KernelVersion, as_numbers
+from testbed.builds.debian import Fetcher, FetchError, fetched, proxies, read_lock
+from testbed.lab.kernel import KernelVersion
 from testbed.lab.kernel.choice import OwnSource
-from topologies.errors import FREE_SPACE, TcplabError, is_disk_full
+from topologies.errors import FREE_SPACE, TcplabError
 from topologies.untrusted import digest_of
 
 TARBALL = "source.tar"
@@ -47,7 +47,6 @@ def obtain(
         "The pinned package": from_pinned_package,
         "The package from the mirror": from_package,
         "kernel.org": from_kernel_org,
-        "A newer package from the mirror": from_newer_package,
     }
     for name, place in places.items():
         try:
@@ -110,27 +109,12 @@ def from_package(workshop: Workshop, kernel: KernelVersion) -> str:
     return unpacked(workshop, apt.download(kernel.package))
 
 
-def from_newer_package(workshop: Workshop, kernel: KernelVersion) -> str:
-    """Download a newer package from the mirror; return its name."""
-    apt = _mirror(workshop, kernel)
-    names, pinned = apt.names("^linux-source-[0-9.]+$"), numbers_of(kernel.package)
-    offered = [name for name in names if numbers_of(name) > pinned]
-    if not offered or not kernel.is_default:
-        raise TcplabError(f"{kernel.suite} has none.")
-    return unpacked(workshop, apt.download(max(offered, key=numbers_of)))
-
-
 def _mirror(workshop: Workshop, kernel: KernelVersion) -> Apt:
     if not kernel.package:
         raise TcplabError("no distribution has it.")
     apt = Apt(workshop, kernel.suite)
     apt.update()
     return apt
-
-
-def numbers_of(package: str) -> tuple[int, ...]:
-    """linux-source-7.2 -> (7, 2)"""
-    return as_numbers(package.removeprefix("linux-source-"))
 
 
 def unpacked(workshop: Workshop, package: Path) -> str:
@@ -144,41 +128,20 @@ def unpacked(workshop: Workshop, package: Path) -> str:
 
 
 def from_kernel_org(workshop: Workshop, kernel: KernelVersion) -> str:
-    """Download the tarball and check its digest; return its address."""
+    """Download the tarball and check its digest; return its address.
+
+    An unpinned digest is the one of kernel.org's list, trusted as far as TLS goes.
+    """
     folder, _, name = kernel.url.rpartition("/")
-    digest = kernel.url_sha256 or published_digest(f"{folder}/sha256sums.asc", name)
-    target = workshop.folder / TARBALL
-    download(kernel.url, target, lambda share: workshop.report.step(f"Downloading {name}", share))
-    if digest_of(target) != digest:
-        raise TcplabError(f"{kernel.url} does not have the SHA-256 {digest}.")
+    workshop.report.step(f"Downloading {name}")
+    fetcher = Fetcher(proxies())
+    try:
+        content = fetcher.get(kernel.url)
+        listed = "" if kernel.url_sha256 else fetcher.get(f"{folder}/sha256sums.asc").decode()
+    except FetchError as error:
+        raise TcplabError(f"{kernel.url} cannot be downloaded: {error}.") from error
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != kernel.url_sha256 and f"{digest}  {name}" not in listed.splitlines():
+        raise TcplabError(f"{kernel.url} does not have the SHA-256 that is stated.")
+    (workshop.folder / TARBALL).write_bytes(content)
     return kernel.url
-
-
-def published_digest(url: str, name: str) -> str:
-    """Return the SHA-256 in kernel.org's list, trusted as far as TLS goes. Raises TcplabError."""
-    import urllib.request  # which few runs need
-
-    try:
-        with urllib.request.urlopen(url, timeout=30) as reply:
-            rows = [line.split() for line in reply.read().decode().splitlines()]
-    except OSError as error:
-        raise TcplabError(f"{url} cannot be read: {error}.") from error
-    digests = [row[0] for row in rows if len(row) == 2 and row[1] == name]
-    if not digests:
-        raise TcplabError(f"{url} does not list {name}.")
-    return str(digests[0])
-
-
-def download(url: str, target: Path, progress: Callable[[float], None]) -> None:
-    """Fetch a URL into a file; `progress` hears the share that is done. Raises TcplabError."""
-    import urllib.request  # which few runs need
-
-    try:
-        with urllib.request.urlopen(url, timeout=30) as reply, target.open("wb") as stream:
-            size = int(reply.headers.get("Content-Length") or 0)
-            while block := reply.read(1 << 20):
-                stream.write(block)
-                progress(stream.tell() / size if size else 0.0)
-    except OSError as error:
-        remedy = FREE_SPACE if is_disk_full(error) else ""
-        raise TcplabError(f"{url} cannot be downloaded: {error}.", remedy) from error

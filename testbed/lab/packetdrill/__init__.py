@@ -11,7 +11,7 @@ from pathlib import Path
 
 from testbed.builds import BuildReport, Workshop, cache
 from testbed.builds.cache import Facts, Recipe
-from testbed.host.processes import output_of
+from testbed.guest.programs import run
 from testbed.lab.tools import sealed
 from topologies.errors import CommandError, TcplabError
 from topologies.notation import toml_file
@@ -99,7 +99,7 @@ def _obtain(workshop: Workshop) -> str:
             workshop.run("Fetching packetdrill", command, network=True)
         elif Path(named).is_dir():
             clone = ["git", "-C", named, "archive", "--output"]
-            output_of([*clone, workshop.folder / _TARBALL, wanted.commit, _INSIDE])
+            run([*clone, workshop.folder / _TARBALL, wanted.commit, _INSIDE])
         else:
             shutil.copy(named, workshop.folder / _TARBALL)
         workshop.run("Unpacking packetdrill", ["tar", "-xf", _TARBALL, "--one-top-level=unpacked"])
