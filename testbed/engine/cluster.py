@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask
 from click import Command
@@ -30,6 +30,7 @@ from distributed.cli.dask_worker import main as dask_worker
 from distributed.comm.addressing import get_address_host_port
 from distributed.core import Status
 from distributed.utils import LoopRunner, get_ip, sync
+from tornado.ioloop import IOLoop
 
 from testbed.engine import Done, Listener, Stopped, Task
 from testbed.engine.certificates import TLS, Certificates, certificates
@@ -39,10 +40,6 @@ from testbed.host.scratch import scratch
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, lab_if_ready
 from topologies.errors import TcplabError, UsageError
-
-if TYPE_CHECKING:
-    from tornado.ioloop import IOLoop
-
 
 PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
 """Topics of the scheduler's event log."""

@@ -19,7 +19,7 @@ from testbed.guest.namespaces import network_namespace
 from testbed.guest.netlink import attributes, dump
 from testbed.guest.programs import Stop, in_background
 
-_NETLINK_SOCK_DIAG = 4
+_DIAG_SOCKET = (socket.AF_NETLINK, socket.SOCK_RAW, 4)  # NETLINK_SOCK_DIAG
 _SOCK_DIAG_BY_FAMILY = 20
 _TCPDIAG_GETSOCK = 18  # all that there was before Linux 3.3
 _INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
@@ -28,50 +28,29 @@ _STATES = (
     *("CLOSE-WAIT", "LAST-ACK", "LISTEN", "CLOSING"),
 )
 LISTEN, TIME_WAIT = (1 << _STATES.index(name) for name in ("LISTEN", "TIME-WAIT"))
-CONNECTED = sum(
-    1 << number
-    for number, name in enumerate(_STATES)
-    if name not in ("", "UNCONN", "LISTEN", "TIME-WAIT")
-)
+CONNECTED = sum(1 << _STATES.index(name) for name in _STATES[1:]) - LISTEN - TIME_WAIT
+CONNECTED -= 1 << _STATES.index("UNCONN")
 
 _REQUEST = struct.Struct("=BBBxI48x")  # inet_diag_req_v2: family, protocol, extensions, states
 _OLD_REQUEST = struct.Struct("=BxxB48xI4x")  # inet_diag_req: family, extensions, states
 _DIAG = struct.Struct("=BBBB2s2s16s16s12xIIIII")
+
+
+def _offsets(text: str) -> dict[str, int]:
+    pairs = (each.split(":") for each in text.split())
+    return {name: int(offset) for name, offset in pairs}
+
+
 # struct tcp_info, as far as it is used: name and offset of 32-bit fields, then of 64-bit ones.
-_INFO_32 = {
-    "rto_us": 8,
-    "mss": 16,
-    "unacked": 24,
-    "sacked": 28,
-    "lost": 32,
-    "retrans": 36,
-    "pmtu": 60,
-    "rtt_us": 68,
-    "rttvar_us": 72,
-    "ssthresh": 76,
-    "cwnd": 80,
-    "reordering": 88,
-    "total_retrans": 100,
-    "segs_out": 136,
-    "segs_in": 140,
-    "notsent_bytes": 144,
-    "min_rtt_us": 148,
-    "delivered": 192,
-    "dsack_dups": 216,
-    "reord_seen": 220,
-    "snd_wnd": 228,
-}
-_INFO_64 = {
-    "pacing_rate": 104,
-    "bytes_acked": 120,
-    "bytes_received": 128,
-    "delivery_rate": 160,
-    "busy_us": 168,
-    "rwnd_limited_us": 176,
-    "sndbuf_limited_us": 184,
-    "bytes_sent": 200,
-    "bytes_retrans": 208,
-}
+_INFO_32 = _offsets("""
+    rto_us:8 mss:16 unacked:24 sacked:28 lost:32 retrans:36 pmtu:60 rtt_us:68 rttvar_us:72
+    ssthresh:76 cwnd:80 reordering:88 total_retrans:100 segs_out:136 segs_in:140
+    notsent_bytes:144 min_rtt_us:148 delivered:192 dsack_dups:216 reord_seen:220 snd_wnd:228
+""")
+_INFO_64 = _offsets("""
+    pacing_rate:104 bytes_acked:120 bytes_received:128 delivery_rate:160 busy_us:168
+    rwnd_limited_us:176 sndbuf_limited_us:184 bytes_sent:200 bytes_retrans:208
+""")
 _OPTIONS, _TCPI_OPT_SACK = 5, 2  # the byte tcpi_options, and its bit for SACK on both SYNs
 _CA_STATE = 1  # the byte tcpi_ca_state: enum tcp_ca_state, 0 (Open) to 4 (Loss)
 _SHORTEST_INTERVAL = 0.1  # seconds
@@ -82,7 +61,7 @@ _INFINITE_SSTHRESH = 0x7FFFFFFF  # net/tcp.h: TCP_INFINITE_SSTHRESH
 
 def tcp_sockets(states: int = CONNECTED) -> list[dict[str, Any]]:
     """Return the IPv4 TCP sockets of the thread's namespace with fields of tcp_info."""
-    with _diag_socket() as diag:
+    with socket.socket(*_DIAG_SOCKET) as diag:
         return _dump(diag, states)
 
 
@@ -107,7 +86,7 @@ def sampled(files: dict[int, Path], interval: float, printed: bool = False) -> I
             watched = []
             for pid, file in files.items():
                 with network_namespace(pid):  # to which the socket belongs from then on
-                    diag = stack.enter_context(_diag_socket())
+                    diag = stack.enter_context(socket.socket(*_DIAG_SOCKET))
                 watched.append((diag, stack.enter_context(file.open("w"))))
             while not stop.wait(interval):
                 for diag, lines in watched:
@@ -119,10 +98,6 @@ def sampled(files: dict[int, Path], interval: float, printed: bool = False) -> I
 
     with in_background("ss", work):
         yield
-
-
-def _diag_socket() -> socket.socket:
-    return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG)
 
 
 def _dump(diag: socket.socket, states: int) -> list[dict[str, Any]]:

@@ -100,9 +100,7 @@ def _digests_with_code() -> dict[str, str]:
     manifests = [
         cache.prebuilt_manifest(part.name, part.key) for part in (kernel_part(), init_part())
     ]
-    files = {name: row for each in manifests if each for name, row in each["files"].items()}
-    stated = {name: files[file]["sha256"] for name, file in _FILES.items() if file in files}
-    return stated if all(manifests) else {}
+    return stated_digests(filter(None, manifests)) if all(manifests) else {}
 
 
 def state_release(version: str, digests: Mapping[str, str]) -> None:
@@ -125,7 +123,7 @@ def parts(kernel: KernelChoice = LAB_KERNEL, source: Path | None = None) -> list
 
 def digests_of_parts(files: Mapping[str, str]) -> dict[str, str]:
     """Select the digests of the files that decide a run, named as in `Lab.digests`."""
-    return {name: files[file] for name, file in _FILES.items()}
+    return {name: files[file] for name, file in _FILES.items() if file in files}
 
 
 def stated_digests(manifests: Iterable[Mapping[str, Any]]) -> dict[str, str]:

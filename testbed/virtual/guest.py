@@ -17,7 +17,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from testbed.guest.job_entry import LONGEST
 from testbed.host.job_archive import job_file
@@ -33,6 +33,7 @@ from testbed.host.supervise import (
     started,
     usage_of,
 )
+from testbed.lab.ready import Lab
 from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages, adopted
 from testbed.virtual.sandbox import (
     MEMORY_FOLDER,
@@ -43,10 +44,6 @@ from testbed.virtual.sandbox import (
 )
 from topologies.errors import TcplabError
 from topologies.notation import json_value
-
-if TYPE_CHECKING:
-    from testbed.lab.ready import Lab
-
 
 NUMBER = 8190
 """The descriptor in the guest's kernel (LINE of testbed/lab/kernel/confine.h)."""

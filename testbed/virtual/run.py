@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from testbed.builds import BuildReport, Workshop, cache
 from testbed.guest.compiling import COMPILED
@@ -26,15 +26,12 @@ from testbed.host.job_archive import code_digest, job_archive, travelling_module
 from testbed.host.processes import claimed_processor
 from testbed.host.scratch import scratch
 from testbed.host.supervise import CONSOLE, Limits, Progress, Usage, usage_of
+from testbed.lab.ready import Lab
 from testbed.virtual.guest import EPOCH, GuestSettings, RunningGuest, guest, lacking
 from testbed.virtual.processes import give, take_back
 from testbed.virtual.sandbox import ordinary_user
 from topologies.errors import TcplabError
 from topologies.untrusted import digest_of
-
-if TYPE_CHECKING:
-    from testbed.lab.ready import Lab
-
 
 _JOB = "testbed.guest.compiling"
 _COMPILING = threading.Lock()  # a sweep starts guests in several threads

@@ -8,8 +8,6 @@ docs/concepts/trust.md.
 Each is tried with `confine` in the place of the kernel (--probe).
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import os
@@ -19,19 +17,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from testbed.host.job_archive import job_file
 from testbed.host.processes import invoking_user
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Limits
+from testbed.lab.ready import Lab
 from testbed.lab.tools import bubblewrap_command
 from topologies.errors import TcplabError, is_absent
-
-if TYPE_CHECKING:
-    from testbed.lab.ready import Lab
-
 
 OUT = "/lab/out"
 HOST = "/lab/host"
@@ -324,9 +318,7 @@ def _failure(kind: type[Sandbox], confine: Path) -> str:
         out.mkdir()
         own.mkdir()
         descriptors = (job.fileno(), report.fileno())
-        # Not a Lab, whose module needs more than Python: `confine` is in the place of every file.
-        files = dict.fromkeys(("kernel", "confine", "init", "image"), confine)
-        lab = cast("Lab", SimpleNamespace(seccomp=True, **files))
+        lab = Lab(*(confine,) * 4, "", seccomp=True, digests={}, packages={})
         sandbox = kind(lab, out, confine, *descriptors, ordinary_user(), Limits(10), own)
         try:
             command = sandbox.command()
