@@ -19,12 +19,8 @@ from topologies.errors import CommandError, TcplabError
 FOLDER = "/tmp/tcplab"
 """The workshop's folder as a sealed command finds it."""
 
-ENVIRONMENT = {
-    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-    "LC_ALL": "C",
-    "HOME": "/tmp",
-    "SOURCE_DATE_EPOCH": "0",
-}
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "HOME": "/tmp"}
+ENVIRONMENT["SOURCE_DATE_EPOCH"] = "0"
 # A kernel's configuration notes their versions, and its bytes depend on that: measured with rustc.
 _UNSEEN = ("rustc", "bindgen", "pahole")
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
@@ -125,9 +121,8 @@ class Workshop:
                 process.wait()
         printed = self.log.read_bytes()[before:].decode(errors="replace")
         if process.returncode:
-            raise CommandError(
-                " ".join(command), process.returncode, printed, f"The whole log is {self.log}."
-            )
+            remedy = f"The whole log is {self.log}."
+            raise CommandError(" ".join(command), process.returncode, printed, remedy)
         return printed
 
     def _sealed(self, bare: bool, network: bool, environment: Mapping[str, str]) -> list[str]:
@@ -168,8 +163,6 @@ def need_space(folder: Path, size: int) -> None:
     """Raises TcplabError when the file system of `folder` has fewer than `size` bytes free."""
     free = shutil.disk_usage(folder).free
     if free < size:
-        problem = (
-            f"The build needs {size / 1e9:.1f} GB in {folder} for a while, and {free / 1e9:.1f} GB"
-            " are free."
-        )
-        raise TcplabError(problem, "Make room, or name another folder in TCPLAB_CACHE.")
+        needed = f"The build needs {size / 1e9:.1f} GB in {folder} for a while"
+        remedy = "Make room, or name another folder in TCPLAB_CACHE."
+        raise TcplabError(f"{needed}, and {free / 1e9:.1f} GB are free.", remedy)

@@ -139,9 +139,8 @@ class Recipe:
     @property
     def place_if_built(self) -> Path:
         """For an entry that this machine builds with the tools that it has."""
-        tools = hashlib.sha256(self.tools.encode()).hexdigest()[:8]
-        made_with = f"-{tools}" if self.tools else ""
-        return folder() / f"{self.entry}{made_with}"
+        tools = f"-{hashlib.sha256(self.tools.encode()).hexdigest()[:8]}" if self.tools else ""
+        return folder() / f"{self.entry}{tools}"
 
 
 @dataclass(frozen=True)
@@ -247,24 +246,21 @@ def verify(recipe: Recipe, path: Path, *, again: bool = True) -> Entry:
         for name, expected in stated.items():
             check_file(path / name, expected)
         if time.monotonic() - begun < _BRIEF:
+            stamp = folder() / _CHECKED / path.name
             with suppress(OSError):  # a cache that cannot be written to is checked each time
-                _stamp(path).parent.mkdir(exist_ok=True)
-                _stamp(path).touch()
+                stamp.parent.mkdir(exist_ok=True)
+                stamp.touch()
     return Entry(path, {name: digest for name, (_, digest) in stated.items()}, facts)
 
 
 def _is_known(path: Path, names: Iterable[str]) -> bool:
     """Check that the files were checked within a day and have not changed since."""
     try:
-        checked = _stamp(path).stat().st_mtime
+        checked = (folder() / _CHECKED / path.name).stat().st_mtime
         changed = max((path / name).stat().st_ctime for name in names)
     except OSError:
         return False
     return 0 <= time.time() - checked < _KEPT and changed + _SETTLED < checked
-
-
-def _stamp(path: Path) -> Path:
-    return folder() / _CHECKED / path.name
 
 
 def check_file(file: Path, expected: tuple[int, str]) -> None:
@@ -347,18 +343,13 @@ def locked(entry: str, report: BuildReport) -> Iterator[None]:
             name = entry.partition("-")[0]
             report.note(f"Another build of the {name} is running; waiting for it.")
             fcntl.flock(file, fcntl.LOCK_EX)
-        _remove_leftovers(entry)
+        for leftover in folder().glob(f".{entry.partition('-')[0]}-*"):  # of dead builds
+            other = leftover.name[1:].rpartition("-")[0]
+            with _lock_file(other) as its_lock:
+                if other == entry or scratch.lock_if_free(its_lock):
+                    shutil.rmtree(leftover, ignore_errors=not leftover.exists())
         yield
 
 
 def _lock_file(entry: str) -> IO[str]:
     return (folder() / f"{entry}.lock").open("a")
-
-
-def _remove_leftovers(entry: str) -> None:
-    """Remove temporary folders whose build is dead: of this entry, and of others of its name."""
-    for leftover in folder().glob(f".{entry.partition('-')[0]}-*"):
-        other = leftover.name[1:].rpartition("-")[0]
-        with _lock_file(other) as file:
-            if other == entry or scratch.lock_if_free(file):
-                shutil.rmtree(leftover, ignore_errors=not leftover.exists())

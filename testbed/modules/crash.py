@@ -76,8 +76,7 @@ def backtrace(
     bugs = _BUG.findall(console)
     lines = [f"  {function} at {file}:{number}\n" for file, number, function in bugs]
     for frame in frames:
-        built = built_modules.get(frame.module)
-        place = _place_in_module(built, frame) if built else _place_in_kernel(kernel, frame)
+        place = _place(built_modules.get(frame.module), kernel, frame)
         lines.append(f"  {frame.function}{place}\n")
     return "".join(lines)
 
@@ -100,21 +99,19 @@ def frames_in(console: str) -> list[StackFrame]:
     return frames[first : names.index(_TCP_ENTRY) if _TCP_ENTRY in names[first:] else None]
 
 
-def _place_in_kernel(kernel: KernelChoice, frame: StackFrame) -> str:
-    """Return ` at net/ipv4/tcp.c:12`; empty without debugging information."""
-    if not kernel.digest or frame.module:
+def _place(built: BuiltModule | None, kernel: KernelChoice, frame: StackFrame) -> str:
+    """Return ` at exp.c:12: <the line>` of a module, ` at net/ipv4/tcp.c:12` of a kernel.
+
+    Empty without debugging information.
+    """
+    if not built and (not kernel.digest or frame.module):
         return ""
-    file, number = _line(kernel_part(kernel).place / SYMBOLS, frame)
+    program = built.with_lines if built else kernel_part(kernel).place / SYMBOLS
+    file, number = _line(program, frame)
+    source = built.module.source.splitlines() if built else []
+    if built and Path(file).name == f"{built.module.name}.c" and 0 < number <= len(source):
+        return f" at {built.module.name}.c:{number}: {source[number - 1].strip()}"
     return f" at {file}:{number}" if number else ""
-
-
-def _place_in_module(built: BuiltModule, frame: StackFrame) -> str:
-    """Return ` at exp.c:12: <the line>`; empty without debugging information."""
-    file, number = _line(built.with_lines, frame)
-    source = built.module.source.splitlines()
-    if Path(file).name != f"{built.module.name}.c" or not 0 < number <= len(source):
-        return f" at {file}:{number}" if number else ""
-    return f" at {built.module.name}.c:{number}: {source[number - 1].strip()}"
 
 
 def _line(program: Path, frame: StackFrame) -> tuple[str, int]:
@@ -262,14 +259,12 @@ def explained(
     if not modules and not kernel.digest:
         return error
     console = _console(out)
-    names = " or ".join(
-        [f"{built.module.name}.c" for built in modules] + ([kernel.name] if kernel.digest else [])
-    )
+    own_kernel = [kernel.name] if kernel.digest else []
+    names = " or ".join([*(f"{built.module.name}.c" for built in modules), *own_kernel])
     if gone := _MEMORY_GONE.search(console):
         excerpt = console[gone.start() :].partition(_MEMORY_TOLD)[0]
-        rows = "".join(
-            f"  {held.size}: {held.function} at {held.place}\n" for held in memory_holders(console)
-        )
+        holders = memory_holders(console)
+        rows = "".join(f"  {each.size}: {each.function} at {each.place}\n" for each in holders)
         held_by = f"Most is held by:\n{rows}" if rows else ""
         return _error(
             f"The guest's memory is used up: {names} may keep what it allocates.",
@@ -286,16 +281,13 @@ def explained(
             " stopped.",
         )
     if panic := PANIC.search(console):
-        return TcplabError(
-            f"The guest's kernel crashed: {_meant(panic[1].strip())}.\n"
-            f"{backtrace(console, modules, kernel)}",
-            f"Correct {names}; only its guest has ended. The kernel's words are in {CONSOLE}.",
-        )
+        crashed = f"The guest's kernel crashed: {_meant(panic[1].strip())}."
+        remedy = f"Correct {names}; only its guest has ended. The kernel's words are in {CONSOLE}."
+        return TcplabError(f"{crashed}\n{backtrace(console, modules, kernel)}", remedy)
     if error.problem.startswith(NO_RESULT):
-        return TcplabError(
-            f"The guest died with {names} loaded. {error.problem}",
-            f"It may have written where it should not: correct {names}. Only its guest has ended.",
-        )
+        died = f"The guest died with {names} loaded. {error.problem}"
+        remedy = f"It may have written where it should not: correct {names}."
+        return TcplabError(died, f"{remedy} Only its guest has ended.")
     return error
 
 

@@ -92,10 +92,10 @@ def _small(file: Path) -> bytes:
     """Return the content of a regular file. Raises UsageError."""
     try:
         if not file.is_file():
-            raise UsageError(
-                f"There is no file {file}." if not file.exists() else f"{file} is no regular file.",
-                "Name a packetdrill script, or a folder of them.",
+            problem = (
+                f"{file} is no regular file." if file.exists() else f"There is no file {file}."
             )
+            raise UsageError(problem, "Name a packetdrill script, or a folder of them.")
         with file.open("rb") as opened:
             content = opened.read(LONGEST + 1)
     except OSError as error:
