@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis import fmt
@@ -14,6 +15,7 @@ from analysis.analyze.facts import ConnectionFacts, DirectionFacts, lost_packets
 from analysis.analyze.listed import ListedCapture
 from analysis.analyze.verdict import UNANSWERED
 from analysis.flows import FileFacts
+from analysis.flows.columns import table_rows
 from analysis.flows.reader import IcmpError, Reading
 
 if TYPE_CHECKING:
@@ -103,13 +105,11 @@ def _hop(way: DirectionFacts) -> str:
     """Return the delay and the losses between the places that saw the packets of a direction."""
     if not way["hop_packets"]:
         return ""
-    both, lost = int(way["hop_packets"]), int(way["hop_lost"])
-    least, median, most = (
-        fmt.milliseconds(way[f"hop_delay_{name}"]) for name in ("min", "p50", "max")
-    )
+    least, median, most = (fmt.milliseconds(way[f"hop_delay_{at}"]) for at in ("min", "p50", "max"))
     return (
-        f"Seen at two places by {way.source} first: {both:,} packets took {median} between them"
-        f" (least {least}, most {most}), {lost:,} did not reach the second."
+        f"Seen at two places by {way.source} first: {int(way['hop_packets']):,} packets took"
+        f" {median} between them (least {least}, most {most}), {int(way['hop_lost']):,} did not"
+        " reach the second."
     )
 
 
@@ -202,75 +202,42 @@ _HIDING = 10
 
 def doubts(capture: ListedCapture) -> list[str]:
     """Return the sentences, those on the whole file first; none for a capture as it should be."""
-    return [*_of_file(capture.file), *_of_times(capture.file), *_of_connections(capture)]
+    return [*_of_file(capture.file), *_of_connections(capture)]
 
 
 def _of_file(file: FileFacts) -> Iterator[str]:
-    if 0 < file.snaplen < _SHORT and file.tcp_segments:
-        yield (
-            f"Only the first {file.snaplen} bytes of each packet were kept. TCP's options are cut"
-            " off, so window scales, SACK and timestamps may be missing: capture with tcpdump -s"
-            " 128."
-        )
-    if file.lost:
-        yield f"The capture itself lost {lost_packets(file)}, which may look like losses and gaps."
-    if file.timeless:
-        yield (
-            f"{file.timeless:,} of {fmt.counted(file.packets, 'packet')} have no time (simple"
-            " packet blocks): durations, rates and round trips are not known."
-        )
-    if "link type not known" in file.ignored:
-        types = fmt.listed([str(link_type) for link_type in file.link_types])
-        yield (
-            f"Of link type {types} not all is read: Ethernet, Linux cooked, raw IP, loopback and"
-            " PPP are. If the type is wrong, Wireshark's editcap -T ether IN OUT corrects it."
-        )
-    if not file.tcp_segments and {"not TCP", "not IP"} & set(file.ignored):
-        yield (
-            "If this is a tunnel, it is none of those that are read (GRE, IP in IP, VXLAN, Geneve,"
-            " GTP-U, L2TP and others), or it is encrypted: capture inside it."
-        )
-
-
-def _of_times(file: FileFacts) -> Iterator[str]:
-    if file.longest_back < (1 if file.is_sorted else _STEP):
-        return
-    extent = (
-        f"at {fmt.counted(file.backwards, 'packet')}, by up to {fmt.seconds(file.longest_back)}"
-    )
-    if file.is_sorted:
-        yield f"Time goes backwards in this file {extent}: packets were put in order by it."
-    else:
-        yield (
-            f"Time goes backwards in this file {extent}, as if a clock was set: durations, rates"
-            " and round trips may be wrong. Wireshark's reordercap IN OUT sorts by time."
-        )
+    found = {
+        "short": 0 < file.snaplen < _SHORT and file.tcp_segments,
+        "lost": file.lost,
+        "timeless": file.timeless,
+        "link_type": "link type not known" in file.ignored,
+        "tunnel": not file.tcp_segments and {"not TCP", "not IP"} & set(file.ignored),
+        "sorted": file.is_sorted and file.longest_back,
+        "backwards": not file.is_sorted and file.longest_back >= _STEP,
+    }
+    back = f"at {fmt.counted(file.backwards, 'packet')}, by up to {fmt.seconds(file.longest_back)}"
+    words = {
+        "snaplen": file.snaplen,
+        "lost": lost_packets(file),
+        "timeless": f"{file.timeless:,} of {fmt.counted(file.packets, 'packet')}",
+        "types": fmt.listed(list(map(str, file.link_types))),
+        "extent": back,
+    }
+    yield from (_DOUBTS[name].format(**words) for name, is_so in found.items() if is_so)
 
 
 Values = Mapping[str, Any]
 """What `_COLUMNS` names, of one connection."""
 _OF_BOTH_WAYS = (
-    "total_packets",
-    "syns",
-    "options_known",
-    "actual_data_pkts",
-    "bytes_acknowledged",
-    "unique_bytes_sent",
-    "zwnd_probe_bytes",
-    "missed_data",
-    "mirrored",
-    "unanswered_repeats",
-    "late_by",
-    "hop_packets",
-    "syn_acks",
-    "adv_wind_scale",
+    *("total_packets", "syns", "options_known", "actual_data_pkts", "bytes_acknowledged"),
+    *("unique_bytes_sent", "zwnd_probe_bytes", "missed_data", "mirrored", "unanswered_repeats"),
+    *("late_by", "hop_packets"),
 )
 _COLUMNS = (
-    "connection",
-    "host_a",
-    "host_b",
-    *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in ("a2b", "b2a")),
+    *("connection", "host_a", "host_b"),
+    *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in _WAYS),
 )
+_COLUMNS += tuple(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in _WAYS)
 
 
 def _both(row: Values, name: str) -> tuple[int, int]:
@@ -282,19 +249,6 @@ def _one_way(row: Values) -> bool:
     packets, syns = _both(row, "total_packets"), _both(row, "syns")
     is_silent = max(_both(row, "unanswered_repeats")) >= UNANSWERED
     return 0 in packets and sum(packets) > sum(syns) and not is_silent
-
-
-def _unscaled(row: Values) -> bool:
-    carries_data = sum(_both(row, "actual_data_pkts")) > 0
-    return not _one_way(row) and not any(_both(row, "options_known")) and carries_data
-
-
-def _half_scaled(row: Values) -> str | None:
-    """Return the end whose SYN is missing, if the other's tells that one's scale."""
-    known = _both(row, "options_known")
-    if _one_way(row) or sum(known) != 1 or not sum(_both(row, "actual_data_pkts")):
-        return None
-    return str(row["host_a"] if known[1] else row["host_b"])
 
 
 def _unseen(row: Values) -> bool:
@@ -316,47 +270,39 @@ def _mirrored(row: Values) -> bool:
     )
 
 
-_OF_CONNECTIONS = {
-    _one_way: "only one direction was captured, so round trips, losses and what limited the sender"
-    " cannot be told. Capture without a filter on the direction.",
-    _unscaled: "without both SYNs the scale of the windows is not known. They are shown unscaled,"
-    " and the receive window may not be the limit: begin the capture before the connection.",
-    _unseen: "bytes were sent that are not in the capture. They were lost by the capture (tcpdump"
-    " says how many; -B gives it a larger buffer), left out by its filter, or are in IP fragments"
-    " that are not whole.",
-    _mirrored: "many segments are in the capture twice, as from a mirror port or two interfaces."
-    " The second ones are counted as copies only; --dedup FILE writes the capture without them.",
+_DOUBTS = {
+    row["name"]: row["sentence"] for row in table_rows(Path(__file__).with_name("doubts.csv"))
 }
+"""Sentences on a file or its connections, with what helps."""
 
 
 def _of_connections(capture: ListedCapture) -> Iterator[str]:
-    doubted: dict[str, list[int]] = {sentence: [] for sentence in _OF_CONNECTIONS.values()}
-    unread = _unread(capture.file)
+    general = [_DOUBTS[name] for name in ("one_way", "unscaled", "unseen", "mirrored")]
+    doubted: dict[str, list[int]] = {sentence: [] for sentence in general}
+    other = _unread(capture.file)
     for values in capture.values(*_COLUMNS):
         row = dict(zip(_COLUMNS, values, strict=True))
-        for is_so, sentence in _OF_CONNECTIONS.items():
-            if is_so(row):
-                text = unread if is_so is _one_way and unread else sentence
-                doubted.setdefault(text, []).append(row["connection"])
-        for sentence in _of_connection(row):
+        for sentence in _of_connection(row, other):
             doubted.setdefault(sentence, []).append(row["connection"])
     for sentence, numbers in doubted.items():
         if numbers:
             yield f"{_which(numbers, capture.height)}: {sentence}"
 
 
-def _of_connection(row: Values) -> Iterator[str]:
-    if host := _half_scaled(row):
-        yield (
-            f"without the SYN of {host} the scale of its windows is not known, and they are shown"
-            " unscaled; those of the other end are scaled."
-        )
-    late = max(_both(row, "late_by"))
-    if late > 0:
-        yield (
-            f"packets of one direction stand behind their ACKs, by up to {fmt.seconds(late)}. They"
-            " were taken as earlier by that, and round trips are as uncertain."
-        )
+def _of_connection(row: Values, other: str) -> Iterator[str]:
+    """Yield the sentences on a connection; `other` is for one without a direction."""
+    is_one_way, known = _one_way(row), _both(row, "options_known")
+    if is_one_way:
+        yield other or _DOUBTS["one_way"]
+    elif sum(_both(row, "actual_data_pkts")) and not all(known):
+        host = row["host_a"] if known[1] else row["host_b"]
+        yield _DOUBTS["half_scaled"].format(host=host) if any(known) else _DOUBTS["unscaled"]
+    if _unseen(row):
+        yield _DOUBTS["unseen"]
+    if _mirrored(row):
+        yield _DOUBTS["mirrored"]
+    if (late := max(_both(row, "late_by"))) > 0:
+        yield _DOUBTS["late"].format(late=fmt.seconds(late))
 
 
 def _unread(file: FileFacts) -> str:
@@ -366,10 +312,7 @@ def _unread(file: FileFacts) -> str:
         return ""
     types = fmt.listed([f"0x{kind:04x}" for kind in file.unread_types][:_NAMED])
     of_types = f", of the types {types} of Ethernet" if types else ""
-    return (
-        f"only one direction was read. The other may be among the {others:,} packets that are not"
-        f" read{of_types}: capture inside tunnels and tags, or without a filter on the direction."
-    )
+    return _DOUBTS["unread"].format(others=f"{others:,}", of_types=of_types)
 
 
 def _which(numbers: list[int], all_of_them: int) -> str:
