@@ -20,16 +20,17 @@ from typing import Any, Literal, NamedTuple, cast
 
 _MISPRINTED = {"RTT_full_sz_stdev_a2b": "RTT full_sz_stdev_a2b"}
 """tcptrace prints this one with a space; the column is found by that name."""
-
-Type = Literal["integer", "unsigned", "float", "text", "truth"]
 Agreement = Literal["exact", "tolerance", "repaired", ""]
 
 
 class Column(NamedTuple):
-    """One column: `name` without the direction's ending, `unit` ("" for counts and text)."""
+    """One column: `name` without the direction's ending, `unit` ("" for counts and text).
+
+    `type` is integer, unsigned, float, text, truth, or NumPy's name of a narrower one.
+    """
 
     name: str
-    type: Type
+    type: str
     unit: str
     definition: str
     source: str
@@ -54,16 +55,15 @@ def table_rows(path: Path) -> Iterator[dict[str, str]]:
 def _columns(table: str) -> tuple[Column, ...]:
     return tuple(
         Column(
-            *(row["name"], cast(Type, row["type"]), row["unit"], row["definition"], row["source"]),
+            *(row["name"], row["type"], row["unit"], row["definition"], row["source"]),
             *(row["of"] == "direction", cast(Agreement, row["agreement"])),
             *(float(row["allowed"] or 0), row["why"]),
         )
-        for row in _ROWS
+        for row in table_rows(Path(__file__).with_name("columns.csv"))
         if row["table"] == table
     )
 
 
-_ROWS = list(table_rows(Path(__file__).with_name("columns.csv")))
 TCPTRACE = _columns("tcptrace")
 """tcptrace's columns of a connection."""
 OURS = _columns("connections")

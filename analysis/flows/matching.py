@@ -9,11 +9,12 @@ Clocks are taken as they are. In the lab both ends read one clock; elsewhere ask
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.flows.reader import FileFacts
 from analysis.table import ColumnTable, RowGroups, TableColumn, Truths, Whole
 from topologies.errors import TcplabError
 
@@ -22,15 +23,6 @@ FLOW = "flow"
 _MAY_LACK = ("acknowledgement", "timestamp", "echo", "ip_id")
 """What a packet may not have, of what it is recognised by."""
 _SYN_RST, _SYN, _FIN = 0x06, 0x02, 0x01
-
-
-class CaptureSpan(Protocol):
-    """The begin and end of a capture (ns): it cannot have missed what passed outside."""
-
-    @property
-    def first(self) -> int | None: ...
-    @property
-    def last(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -71,7 +63,7 @@ class PathSummary:
 
 
 def match(
-    sent: ColumnTable, arrived: ColumnTable, span: CaptureSpan, mss: int | None = None
+    sent: ColumnTable, arrived: ColumnTable, span: FileFacts, mss: int | None = None
 ) -> DirectionMatch:
     """Matches the packets of one direction of one connection.
 
@@ -268,7 +260,7 @@ def _nearest(kinds: Whole, left: Whole, wanted: Whole, due: Whole) -> Whole:
     return np.asarray(offered[nearest[len(offered) :]])
 
 
-def _judged(rows: ColumnTable, span: CaptureSpan) -> ColumnTable:
+def _judged(rows: ColumnTable, span: FileFacts) -> ColumnTable:
     """With `lost` and `needless`."""
     delay, came = rows["delay"].known, rows["arrived"].is_known
     due = rows.whole("time") + (delay.min() if len(delay) else 0)

@@ -21,49 +21,39 @@ if TYPE_CHECKING:
     import polars
 
     from analysis.table import ColumnTable
-
-
-_ENDS = ("host_a", "port_a", "host_b", "port_b", "network")
 IcmpError = dict[str, Any]
 """One error, by names of columns.ICMP_ERRORS."""
 
 
-def with_connections(
+def _with_connections(
     errors: Sequence[IcmpError], connections: Mapping[str, Handed]
 ) -> tuple[IcmpError, ...]:
     """Add the connection that each error quotes, and whether a sent the quoted segment.
 
     Of connections with the same ends the latest that had begun counts.
     """
-    known = _connections({_both_ways(error) for error in errors}, connections) if errors else {}
+    known: dict[object, list[dict[str, Any]]] = {each: [] for each in map(_both_ways, errors)}
+    names = ("connection", "first_packet", "host_a", "port_a", "host_b", "port_b", "network")
+    for row in rows({name: connections[name] for name in names if errors and connections}):
+        ends = frozenset((_end(row, "host_a", "port_a"), _end(row, "host_b", "port_b")))
+        if (key := (ends, row["network"])) in known:
+            known[key].append(row)
     for error in errors:
-        fitting = known.get(_both_ways(error), []) if error["protocol"] == "TCP" else []
-        begun = [each for each in fitting if each[1] <= error["time"]] or fitting[:1]
-        number, _, a = begun[-1] if begun else (None, 0, None)
-        error["connection"] = number
-        error["forward"] = None if a is None else (error["source"], error["source_port"]) == a
+        fitting = known[_both_ways(error)] if error["protocol"] == "TCP" else []
+        begun = [row for row in fitting if row["first_packet"] <= error["time"]] or fitting[:1]
+        row, source = begun[-1] if begun else {}, _end(error, "source", "source_port")
+        error["connection"] = row.get("connection")
+        error["forward"] = source == _end(row, "host_a", "port_a") if row else None
     return tuple(errors)
 
 
+def _end(row: Mapping[str, Any], host: str, port: str) -> tuple[Any, Any]:
+    return row[host], row[port]
+
+
 def _both_ways(error: IcmpError) -> object:
-    source, target = ((error[end], error[f"{end}_port"]) for end in ("source", "target"))
-    return frozenset((source, target)), error["network"]
-
-
-def _connections(
-    wanted: set[object], connections: Mapping[str, Handed]
-) -> dict[object, list[tuple[int, int, object]]]:
-    """Return number, first packet and a of the wanted connections, by ends, in their order."""
-    names = ("connection", "first_packet", *_ENDS)
-    cells = [listed(*connections[name]) for name in names if connections]
-    height = len(cells[0]) if cells else 0
-    lists = [each if len(each) == height else each * height for each in cells]
-    found: dict[object, list[tuple[int, int, object]]] = {}
-    for number, first, host_a, port_a, host_b, port_b, network in zip(*lists, strict=True):
-        ends = frozenset(((host_a, port_a), (host_b, port_b))), network
-        if ends in wanted:
-            found.setdefault(ends, []).append((number, first, (host_a, port_a)))
-    return found
+    ends = (_end(error, end, f"{end}_port") for end in ("source", "target"))
+    return frozenset(ends), error["network"]
 
 
 MOST = 20_000
@@ -234,18 +224,18 @@ def read(
     Raises TcplabError if the file cannot be read.
     """
     results, facts = columns(path, packets, partial, compatible, period, decode_as, limit)
-    # NumPy takes longer to load than a million packets to read.
-    from analysis.flows.tables import connections_table, limits_table, packets_table
+    from analysis.flows import tables  # NumPy takes longer to load than a million packets to read
 
-    table = packets_table(results["packets_pieces"]) if packets else None
-    limits = limits_table(results["limits"]) if packets else None
-    connections = connections_table(results["connections"])
-    udp = tuple(rows(results["udp"]))
-    copies, thinned = (
+    return Reading(
+        tables.connections_table(results["connections"]),
+        tables.packets_table(results["packets_pieces"]) if packets else None,
+        facts,
+        tuple(rows(results["udp"])),
+        tables.limits_table(results["limits"]) if packets else None,
+        icmp_errors(results),
         tuple(results["copies"]),
         results["thinned"] and ThinnedRows(*results["thinned"]),
     )
-    return Reading(connections, table, facts, udp, limits, icmp_errors(results), copies, thinned)
 
 
 def columns(
@@ -267,7 +257,7 @@ def columns(
 
             drawn = limit.choose(connections_table(results["connections"]))
             results = load_engine().analyse(*call, (limit.rows, len(drawn), drawn))
-    facts = file_facts(path, results)
+    facts = _file_facts(path, results)
     if facts.fault and not partial:
         raise TcplabError(
             f"{path}: {facts.fault} (at byte {facts.fault_offset}).",
@@ -278,7 +268,7 @@ def columns(
 
 def icmp_errors(results: Mapping[str, Any]) -> tuple[IcmpError, ...]:
     """Return errors of ICMP out of the engine's results; a growing capture has none."""
-    return with_connections(rows(results.get("icmp", {})), results["connections"])
+    return _with_connections(rows(results.get("icmp", {})), results["connections"])
 
 
 def exchanges(
@@ -366,14 +356,12 @@ def write_without_copies(path: Path, to: Path, decode_as: Mapping[int, str] | No
     return len(copies)
 
 
-_FACTS = tuple(name for name in FileFacts.__dataclass_fields__ if name != "path")
-
-
-def file_facts(path: Path | str, results: Mapping[str, Any]) -> FileFacts:
+def _file_facts(path: Path | str, results: Mapping[str, Any]) -> FileFacts:
     """Take the facts of a file out of the engine's results."""
-    facts = {name: results[name] for name in _FACTS}
-    facts["link_types"], facts["ignored"] = tuple(facts["link_types"]), dict(facts["ignored"])
-    facts["unread_types"] = dict(facts["unread_types"])
+    names = [name for name in FileFacts.__dataclass_fields__ if name != "path"]
+    facts = {name: results[name] for name in names}
+    facts["link_types"] = tuple(facts["link_types"])
+    facts |= {name: dict(facts[name]) for name in ("ignored", "unread_types")}
     facts["fault"] = FAULTS[facts["fault"]] if facts["fault"] else None
     return FileFacts(str(path), **facts)
 
@@ -408,4 +396,4 @@ class FollowedCapture:
         The file's `format` is empty until its header came.
         """
         results = self._follower.results()
-        return results, file_facts(self.name, results), results["connections_in_all"]
+        return results, _file_facts(self.name, results), results["connections_in_all"]

@@ -7,43 +7,19 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from analysis.flows.columns import INTERVALS, OURS, PACKETS, TCPTRACE, Handed, connection_names
 from analysis.table import ColumnTable, ListColumn, TableColumn
 
-_TYPES: dict[str, DTypeLike] = {
+_GENERAL = {
     "integer": np.int64,
     "unsigned": np.uint64,
     "float": np.float64,
     "text": np.object_,
     "truth": np.bool_,
 }
-_PACKET_TYPES: dict[str, DTypeLike] = {
-    "number": np.uint64,
-    "time": np.int64,
-    "connection": np.uint32,
-    "forward": np.bool_,
-    "sequence": np.uint64,
-    "acknowledgement": np.uint64,
-    "payload": np.uint32,
-    "window": np.uint64,
-    "flags": np.uint16,
-    "dsack": np.bool_,
-    "timestamp": np.uint32,
-    "echo": np.uint32,
-    "ip_id": np.uint16,
-    "ecn": np.uint8,
-    "ttl": np.uint8,
-    "kind": np.uint8,
-    "in_flight": np.uint64,
-    "peer_in_flight": np.uint64,
-    "rtt": np.int64,
-    "carried": np.uint64,
-    "carriers": np.uint64,
-    "left_out": np.uint64,
-    "regular": np.bool_,
-}
+"""NumPy's types of a column's; the engine gives the values in them."""
 OF_THINNED = ("carried", "carriers", "left_out", "regular")
 """Further columns if rows are left out.
 
@@ -53,68 +29,51 @@ behind it; and whether it is one of those whose values are a sample of all.
 
 
 def connections_table(columns: Mapping[str, Handed]) -> ColumnTable:
-    """The connections, their columns named, typed and ordered as the table says.
-
-    Numbers of the connections differ, so that their column is as long as there are rows.
-    """
-    types = {name: _TYPES[column.type] for column in (*OURS, *TCPTRACE) for name in column.names()}
-    names = connection_names()
+    """The connections, their columns in the order of the table of columns."""
     if not columns:
-        return ColumnTable({name: TableColumn(np.empty(0, types[name])) for name in names})
-    height = _length(columns["connection"])
-    return ColumnTable({name: _column(columns[name], height, types[name]) for name in names})
+        types = {name: each.type for each in (*OURS, *TCPTRACE) for name in each.names()}
+        return ColumnTable({name: _empty(types[name]) for name in connection_names()})
+    height = len(_array(columns["connection"]))  # numbers differ, so none stands for all
+    return ColumnTable({name: _column(columns[name], height) for name in connection_names()})
+
+
+def _empty(kind: str) -> TableColumn:
+    return TableColumn(np.empty(0, _GENERAL.get(kind, kind)))
 
 
 def limits_table(columns: Mapping[str, Handed]) -> ColumnTable:
     """The times in which each cause limited a sender."""
-    arrays = {column.name: _array(columns[column.name]) for column in INTERVALS}
-    return ColumnTable({name: TableColumn(values) for name, values in arrays.items()})
+    return ColumnTable.of(**{each.name: _array(columns[each.name]) for each in INTERVALS})
 
 
 def packets_table(pieces: Sequence[MutableMapping[str, Handed]]) -> ColumnTable:
     """The packets out of their pieces, which are emptied so that no column is kept twice."""
-    heights = [_length(piece["number"]) for piece in pieces]
-    names = [column.name for column in PACKETS]
-    if pieces:  # those for pictures lack some columns, and may have further ones
-        has = {"sacks", *pieces[0]}
-        names = [name for name in (*names, *OF_THINNED) if name in has]
+    heights = [len(_array(piece["number"])) for piece in pieces]
+    if not pieces:
+        none = ListColumn(np.empty(0, np.uint64), np.zeros(1, np.int64))
+        columns = {each.name: _empty(each.type) for each in PACKETS}
+        return ColumnTable({**columns, "sacks": none})
+    # Those for pictures lack some columns, and may have further ones.
+    has, names = {"sacks", *pieces[0]}, [column.name for column in PACKETS]
     return ColumnTable(
         {
             name: _sacks(pieces, heights)
             if name == "sacks"
-            else _packets_column(name, pieces, heights)
-            for name in names
+            else TableColumn.joined([_column(piece.pop(name), height) for piece, height in parts])
+            for name in (*names, *OF_THINNED)
+            if name in has
+            for parts in [zip(pieces, heights, strict=True)]
         }
     )
 
 
-def _packets_column(
-    name: str, pieces: Sequence[MutableMapping[str, Handed]], heights: Sequence[int]
-) -> TableColumn:
-    kind = _PACKET_TYPES[name]
-    none = TableColumn(np.empty(0, kind))
-    parts = [
-        _column(piece.pop(name), height, kind)
-        for piece, height in zip(pieces, heights, strict=True)
-    ]
-    return TableColumn.joined(parts) if parts else none
-
-
 def _sacks(pieces: Sequence[MutableMapping[str, Handed]], heights: Sequence[int]) -> ListColumn:
-    """The lists of the edges of SACK blocks.
-
-    An engine hands over a row and a value for each edge, ordered by row.
-    """
+    """The lists of the edges of SACK blocks: the engine hands over row and value of each edge."""
     parts = [
         ListColumn.of_rows(_array(piece.pop("sack_row")), _array(piece.pop("sack_value")), height)
         for piece, height in zip(pieces, heights, strict=True)
     ]
-    none = ListColumn(np.empty(0, np.uint64), np.zeros(1, np.int64))
-    return ListColumn.joined(parts) if parts else none
-
-
-def _length(handed: Handed) -> int:
-    return len(_array(handed))
+    return ListColumn.joined(parts)
 
 
 def _array(handed: Handed) -> NDArray[Any]:
@@ -126,8 +85,8 @@ def _array(handed: Handed) -> NDArray[Any]:
     return texts
 
 
-def _column(handed: Handed, height: int, kind: DTypeLike) -> TableColumn:
-    values, valid = _array(handed).astype(kind, copy=False), np.frombuffer(handed[2], np.bool_)
+def _column(handed: Handed, height: int) -> TableColumn:
+    values, valid = _array(handed), np.frombuffer(handed[2], np.bool_)
     return TableColumn(
         values if len(values) == height else np.broadcast_to(values, height),
         None if valid.all() else np.broadcast_to(valid, height),
