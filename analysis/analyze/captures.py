@@ -15,11 +15,9 @@ from rich.console import Console
 from rich.text import Text
 
 from analysis import fmt, rendering
-from analysis.analyze import files
+from analysis.analyze import files, listed, reported
 from analysis.analyze.facts import Segments, unread
-from analysis.analyze.listed import JUDGED, ListedCapture, of_engine, of_reading, segments_again
 from analysis.analyze.options import AnalyzeOptions, check, only
-from analysis.analyze.reported import fault_sentence
 from analysis.flows.reader import (
     FileFacts,
     Reading,
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
-    """Carry the call out, and return its exit status: 1 if a file is damaged.
+    """Return the exit status: 1 if a file is damaged.
 
     Raises UsageError for a call that makes no sense, TcplabError for a file that is no capture.
     """
@@ -56,7 +54,7 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
     data, facts = list[dict[str, Any]](), list[FileFacts]()
     for path, label in zip(paths, files.labels(paths), strict=True):
         reading, in_all = _chosen(path, options) if options.in_tables else (None, None)
-        capture = of_reading(reading) if reading else _listed(path, options)
+        capture = listed.of_reading(reading) if reading else _listed(path, options)
         facts.append(capture.file)
         if options.as_json:
             data.append(files.as_data(capture) | _asked(path, reading, options))
@@ -83,13 +81,8 @@ def _live(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
 
     if len(paths) != 1:
         raise UsageError("--live follows one capture.", "For example: ./tcplab analyze --live eth0")
-    if (
-        options.in_tables
-        or options.match
-        or options.period
-        or options.compatible
-        or options.decode_as
-    ):
+    tables = options.in_tables or options.match
+    if tables or options.period or options.compatible or options.decode_as:
         raise UsageError(
             "--live prints the tables of all connections only.",
             "Give tcpdump a filter (tcpdump -U -w - host 10.0.0.1 | ./tcplab analyze --live -), or"
@@ -120,10 +113,10 @@ def _row_limit(path: Path, options: AnalyzeOptions) -> RowLimit:
         return drawn(options.choice.fitting(connections, str(path)), MOST_CONNECTIONS)
 
     most = 0 if options.choice else MOST_CONNECTIONS
-    return RowLimit(JUDGED, sys.maxsize if "limits" in options.write else most, choose)
+    return RowLimit(listed.JUDGED, sys.maxsize if "limits" in options.write else most, choose)
 
 
-def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
+def _listed(path: Path, options: AnalyzeOptions) -> listed.ListedCapture:
     """Read as `_read` does, without tables: a small capture takes less time than loading NumPy."""
     with _telling(path):
         asked = _asked_of_engine(options)
@@ -131,62 +124,54 @@ def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
 
     @cache
     def again() -> Segments:
-        if facts.packets > JUDGED or not path.is_file():
+        if facts.packets > listed.JUDGED or not path.is_file():
             return unread
         found, _ = columns(path, True, **asked)
-        return segments_again(found)
+        return listed.segments_again(found)
 
-    return of_engine(results, facts, lambda connection, forward: again()(connection, forward))
+    return listed.of_engine(
+        results, facts, lambda connection, forward: again()(connection, forward)
+    )
 
 
 def _asked_of_engine(options: AnalyzeOptions) -> dict[str, Any]:
-    tunnels, period = options.tunnels, options.period
-    return {"compatible": options.compatible, "period": period, "decode_as": tunnels}
+    asked = {"compatible": options.compatible, "period": options.period}
+    return asked | {"decode_as": options.tunnels}
 
 
 def _telling(path: Path) -> AbstractContextManager[object]:
     """On a terminal, show a line while something takes long."""
     console = Console(stderr=True)
-    size = path.stat().st_size / 1e6
-    told = Text(f"reading {path.name}, {size:,.0f} MB")
-    return console.status(told) if console.is_terminal else nullcontext()
+    text = Text(f"reading {path.name}, {path.stat().st_size / 1e6:,.0f} MB")
+    return console.status(text) if console.is_terminal else nullcontext()
 
 
 def _show(
     path: Path,
     reading: Reading | None,
-    capture: ListedCapture,
+    capture: listed.ListedCapture,
     in_all: int | None,
     options: AnalyzeOptions,
     console: Console,
 ) -> None:
-    if options.why:
-        from analysis.analyze import terminal
+    from analysis.analyze import terminal  # --json loads no tables of Rich
 
+    if options.why:
         terminal.show_why(capture, console)
     elif options.responses:
-        from analysis.analyze import terminal
-
         console.print(Text(str(path), style="bold"), soft_wrap=True)
         terminal.show_responses(_exchanges(path, reading, options), console)
     elif reading and options.events:
-        from analysis.analyze import reported
-
         for line in reported.lines(reading):
             click.echo(line)
     else:
-        from analysis.analyze.listed import ManyShown
-        from analysis.analyze.terminal import show
-
-        show(capture, console, in_all, ManyShown(sort=options.sort))
+        terminal.show(capture, console, in_all, listed.ManyShown(sort=options.sort))
 
 
 def _asked(path: Path, reading: Reading | None, options: AnalyzeOptions) -> dict[str, object]:
     """Return the events and responses for --json, if they are asked for."""
     found = dict[str, object]()
     if reading and options.events:
-        from analysis.analyze import reported
-
         found["events"] = reported.table(reading).as_rows()
     if options.responses:
         found["responses"] = _exchanges(path, reading, options)
@@ -215,7 +200,7 @@ def _print_written(
 
 def _end(data: list[dict[str, Any]], facts: Iterable[FileFacts], options: AnalyzeOptions) -> int:
     """Print the JSON; report damage that no table showed."""
-    faults = [fault_sentence(file) for file in facts if file.fault]
+    faults = [reported.fault_sentence(file) for file in facts if file.fault]
     if options.as_json:
         sys.stdout.writelines(files.json_pieces({"captures": data}))
         click.echo()
@@ -231,7 +216,7 @@ def _compared(paths: Sequence[Path], options: AnalyzeOptions, console: Console) 
     from analysis.analyze.two_captures import compare
 
     captures = [
-        of_reading(_chosen(path, options)[0]) if options.choice else _listed(path, options)
+        listed.of_reading(_chosen(path, options)[0]) if options.choice else _listed(path, options)
         for path in paths
     ]
     found = compare(captures[0], captures[1], files.labels(paths))
@@ -257,7 +242,10 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
         )
     if options.choice:  # numbered as in the first capture
         readings[1] = only(readings[1], [connection.far["connection"] for connection in matched])
-    rows, captures = two_captures.rows(matched), [of_reading(reading) for reading in readings]
+    rows, captures = (
+        two_captures.rows(matched),
+        [listed.of_reading(reading) for reading in readings],
+    )
     if not options.as_json:
         two_captures.show(matched, console)
         for capture in captures:

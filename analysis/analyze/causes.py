@@ -68,7 +68,6 @@ class SlownessVerdict:
 
     @property
     def remedy(self) -> str:
-        """The remedy of the cause; empty without one."""
         return REMEDIES.get(self.cause, "")
 
     @property
@@ -79,17 +78,13 @@ class SlownessVerdict:
     @property
     def reason(self) -> str:
         """The cause and its evidence as a sentence."""
-        evidence = "; ".join(self._evidence)
-        text = f"{_BEGINNINGS[self.cause]}: {self.because}"
-        return text + (f" ({evidence})." if evidence else ".")
-
-    @property
-    def _evidence(self) -> list[str]:
         share = "" if self.share is None else f"{fmt.share(self.share, 1)} of {self.whole}"
         several = fmt.packets(*self.packets) if self.packets[0] else ""
         doubt = "" if self.confidence == "high" else f"{self.confidence} confidence"
         lost = f"but the capture lost {self.lost}" if self.lost else ""
-        return [part for part in (share, several, doubt, lost) if part]
+        evidence = "; ".join(filter(None, (share, several, doubt, lost)))
+        text = f"{_BEGINNINGS[self.cause]}: {self.because}"
+        return text + (f" ({evidence})." if evidence else ".")
 
     @property
     def data(self) -> dict[str, object]:
@@ -145,18 +140,16 @@ _TRIPS = {"a2b": ("outer", "inner"), "b2a": ("inner", "outer")}
 class Features:
     """Quantities of a connection that rules compare, of the direction with more payload.
 
-    Times are in ns, sizes in bytes. `trip` is the shortest round trip that is known, 0 if none is;
-    `server` is the time that the called end took for its answers, `client` that of the end that
-    opened the connection before its next requests, `first_waits` those of both before the first
-    data of all; `answers` are the turns of both, `client_p50`
-    is the median of the client's times. With `is_mutual` both ends speak unasked; `message` is the
-    mean payload of a segment, `message_time` the mean time from one to the next. `waits` is the
-    time of waits for timers, `ack_waits` what ACKs from behind a capture in the middle take of it
-    at most; `idle` is that without data within `data_time`. `repaired` are losses whose repair was
-    seen as it arrived, `repairs` retransmissions that are not known to be needless. The window is
-    the other end's. `silences` are, for each way, repeats without an answer and for how long.
-    `policing` is 1 or more if a token bucket explains the losses, None if the segments cannot be
-    read.
+    Times are in ns, sizes in bytes. `trip` is the shortest known round trip, 0 if unknown; `server`
+    is the time that the called end took for its answers, `client` that of the opener before its
+    next requests, `first_waits` those of both before the first data of all; `answers` are the turns
+    of both. With `is_mutual` both ends speak unasked; `message` is the mean payload of a segment,
+    `message_time` the mean time between two. `waits` is the time of waits for timers, `ack_waits`
+    what ACKs from behind a capture in the middle take of it at most; `idle` is that without data
+    within `data_time`. `repaired` are losses whose repair was seen as it arrived, `repairs`
+    retransmissions not known to be needless. The window is the other end's. `silences` are, for
+    each way, repeats without an answer and for how long. `policing` is 1 or more if a token bucket
+    explains the losses, None if the segments cannot be read.
     """
 
     place: Place = "sender"

@@ -62,10 +62,7 @@ def unread(_connection: int, _forward: bool) -> None:
 
 
 def segments_of(cells: Iterable[Sequence[Any]]) -> Segments:
-    """Return the segments of a capture from its columns COLUMNS.
-
-    Rows are made of those that are asked for only.
-    """
+    """Return the segments out of the columns COLUMNS; rows are made of those asked for only."""
     connections, forwards, *columns = cells
     found = defaultdict[tuple[int, bool], list[int]](list)
     for place, way in enumerate(zip(connections, forwards, strict=True)):
@@ -99,12 +96,16 @@ def evidence(segments: Iterable[SegmentRow]) -> float:
     lost = sum(each.lost for each in offered)
     if lost < _FEWEST or lost == len(offered):
         return 0.0
+
+    def surprise(bucket: TokenBucket) -> float:
+        return _surprise(*_drops(offered, bucket), lost, len(offered) - lost)
+
     passed = sum(each.octets for each in offered if not each.lost)
     mean = passed / max(sum(each.elapsed for each in offered), 1)
     grid = [TokenBucket(mean * rate, size) for rate in _RATES for size in _SIZES]
-    _, best = max(zip(_surprises(offered, grid), grid, strict=True))
+    best = max(grid, key=lambda bucket: (surprise(bucket), bucket))
     near = [TokenBucket(best.rate * rate, best.size * size) for rate in _NEAR for size in _NEAR]
-    return max(_surprises(offered, near)) / (_CHANCE + _FOR_EACH * len(offered))
+    return max(map(surprise, near)) / (_CHANCE + _FOR_EACH * len(offered))
 
 
 def _offered(segments: Sequence[SegmentRow]) -> list[OfferedSegment]:
@@ -135,12 +136,6 @@ def _offered(segments: Sequence[SegmentRow]) -> list[OfferedSegment]:
         if len(found) >= _MOST:
             break
     return found
-
-
-def _surprises(offered: Sequence[OfferedSegment], buckets: Sequence[TokenBucket]) -> list[float]:
-    """Return for each bucket how improbable its hits are by chance; all begin empty."""
-    lost = sum(each.lost for each in offered)
-    return [_surprise(*_drops(offered, each), lost, len(offered) - lost) for each in buckets]
 
 
 def _drops(offered: Iterable[OfferedSegment], bucket: TokenBucket) -> tuple[int, int]:
@@ -203,10 +198,7 @@ LIMITS = {"receiver": "receive window", "network": "network", "application": "ap
 
 @dataclass(frozen=True)
 class DirectionFacts:
-    """Data that one end of a connection sent.
-
-    `place` is where the capture is, seen from this direction.
-    """
+    """Data that one end of a connection sent; `place` is where the capture is, seen from there."""
 
     source: str
     target: str
@@ -243,21 +235,15 @@ class DirectionFacts:
 
     @property
     def sees_sending(self) -> bool:
-        """True if retransmissions pass the capture.
-
-        At the receiver and behind a loss they do not.
-        """
+        """True if retransmissions pass the capture; at the receiver or behind a loss none do."""
         return self.place in ("sender", "unknown")
 
     @property
     def limits(self) -> dict[str, int]:
         """Nanoseconds for which each of LIMITS limited the sender, the longest first."""
         times = {state: int(self[f"limited_{state}"] or 0) for state in LIMITS}
-        return dict(
-            sorted(
-                ((state, time) for state, time in times.items() if time), key=lambda item: -item[1]
-            )
-        )
+        longest = sorted(times.items(), key=lambda item: -item[1])
+        return {state: time for state, time in longest if time}
 
 
 @dataclass(frozen=True)
@@ -361,30 +347,21 @@ class ConnectionFacts:
     @property
     def ended(self) -> str:
         """End of the connection in words; without a beginning, the reason."""
-        if unopened := self._unopened():
-            return unopened
-        words = {"yes": "opened and closed in the capture", "reset": "ended by a reset"}
-        if self.row["complete"] in words:
-            return words[self.row["complete"]]
-        missing = [] if self.row["syns_a2b"] and self.row["syns_b2a"] else ["opening"]
-        missing += [] if self.row["fins_a2b"] and self.row["fins_b2a"] else ["close"]
-        return f"without its {' and '.join(missing)}" if missing else "not complete"
-
-    def _unopened(self) -> str:
-        """The answer to a SYN without a connection: none, or a reset; empty for a connection."""
-        syns, answered = int(self.row["syns_a2b"]), int(self.row["total_packets_b2a"])
-        if (
-            not syns
-            or self.row["total_packets_a2b"] > syns
-            or answered > self.row["resets_sent_b2a"]
-        ):
-            return ""
-        times = "once" if syns == 1 else f"{syns} times"
-        return (
-            f"refused by a reset, {times}"
-            if answered
-            else f"its SYN was sent {times} and not answered"
+        row, syns, answered = (
+            self.row,
+            int(self.row["syns_a2b"]),
+            int(self.row["total_packets_b2a"]),
         )
+        if syns and row["total_packets_a2b"] <= syns and answered <= row["resets_sent_b2a"]:
+            times = "once" if syns == 1 else f"{syns} times"
+            is_refused = f"refused by a reset, {times}"
+            return is_refused if answered else f"its SYN was sent {times} and not answered"
+        words = {"yes": "opened and closed in the capture", "reset": "ended by a reset"}
+        if row["complete"] in words:
+            return words[row["complete"]]
+        missing = [] if syns and row["syns_b2a"] else ["opening"]
+        missing += [] if row["fins_a2b"] and row["fins_b2a"] else ["close"]
+        return f"without its {' and '.join(missing)}" if missing else "not complete"
 
 
 def connection(
@@ -401,24 +378,17 @@ def connection(
 
 def lost_packets(file: FileFacts) -> str:
     """Return how many packets the capture lost by its own account, and when."""
-    between = ""
-    if file.lost_since is not None and file.lost_until is not None:
-        since, until = (
-            fmt.seconds(time - (file.first or 0)) for time in (file.lost_since, file.lost_until)
-        )
-        between = f" between {since} and {until}"
-    return f"{file.lost:,} of {file.packets + file.lost:,} packets{between}"
+    lost, begin = f"{file.lost:,} of {file.packets + file.lost:,} packets", file.first or 0
+    if file.lost_since is None or file.lost_until is None:
+        return lost
+    ends = (fmt.seconds(time - begin) for time in (file.lost_since, file.lost_until))
+    return f"{lost} between {' and '.join(ends)}"
 
 
 def _direction(row: Row, source: str, target: str) -> DirectionFacts:
     places: dict[str, Place] = {source: "sender", target: "receiver", "middle": "middle"}
-    return DirectionFacts(
-        _end(row, source),
-        _end(row, target),
-        places.get(row["vantage"], "unknown"),
-        row,
-        f"{source}2{target}",
-    )
+    ends, place = (_end(row, source), _end(row, target)), places.get(row["vantage"], "unknown")
+    return DirectionFacts(*ends, place, row, f"{source}2{target}")
 
 
 def _end(row: Row, end: str) -> str:

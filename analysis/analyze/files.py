@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis import rendering
-from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.listed import ListedCapture, of_reading
 from analysis.analyze.reported import doubts
 from analysis.analyze.verdict import verdict
@@ -34,24 +33,22 @@ if TYPE_CHECKING:
 SCHEMA = 2
 """Grows when a name or a meaning changes; new columns leave it as it is."""
 _MOMENTS = {"first_packet", "last_packet", "time"}
-_ENDS = {"host_a", "host_b", "port_a", "port_b"}
-_TWICE = {"conn_#", "connection"}
+_LEFT_OUT = {"host_a", "host_b", "port_a", "port_b", "conn_#", "connection"}
 
 
 @cache
 def names() -> Mapping[str, str]:
     """Return the plain name of each column; tcptrace's of an equal name are marked."""
-    found = {column.name: _undated(column) for column in OURS}
+    found = {
+        each.name: each.name + "_ns" * (each.name.endswith("_time") and not each.directed)
+        for each in OURS
+    }
     taken = {name.lower() for name in found}
     for column in TCPTRACE:
         plain = re.sub(r"\W+", "_", column.name.replace("#", "number")).strip("_")
         found[column.name] = f"tcptrace_{plain}" if plain.lower() in taken else plain
         taken.add(found[column.name].lower())
     return found
-
-
-def _undated(column: Column) -> str:
-    return column.name + "_ns" * (column.name.endswith("_time") and not column.directed)
 
 
 def connections(capture: ListedCapture) -> Iterator[str]:
@@ -77,9 +74,8 @@ def directions(capture: ListedCapture) -> Iterator[dict[str, Any]]:
 
 
 def _columns(directed: bool) -> list[Column]:
-    left_out = _ENDS | _TWICE
-    columns = [*OURS, *TCPTRACE]
-    return [each for each in columns if each.directed == directed and each.name not in left_out]
+    columns = [each for each in (*OURS, *TCPTRACE) if each.directed == directed]
+    return [each for each in columns if each.name not in _LEFT_OUT]
 
 
 def _begun(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,36 +111,37 @@ def json_pieces(value: object, indent: int | None = None) -> Iterator[str]:
     """
     lists: list[Iterator[object]] = []
 
-    def marked(each: Iterator[object]) -> str:
-        lists.append(iter(each))
-        return _MARK
+    def marked(each: Iterator[object]) -> list[str]:
+        lists.append(each)
+        return [_MARK]
 
     whole = json.dumps(value, indent=indent, default=marked, allow_nan=False)
-    text, *others = whole.split(json.dumps(_MARK))
+    text, *others = re.split(rf"(\s*){re.escape(json.dumps(_MARK))}(\s*)", whole)
     yield text
-    for entries, after in zip(lists, others, strict=True):
-        line = text.rpartition("\n")[2]
-        yield from _listed(entries, indent, len(line) - len(line.lstrip(" ")))
-        yield (text := after)
+    for entries, inner, outer, after in zip(
+        lists, *(others[at::3] for at in range(3)), strict=True
+    ):
+        before = inner
+        for entry in entries:
+            # A line end is always one of the layout.
+            yield before + json.dumps(entry, indent=indent, allow_nan=False).replace("\n", inner)
+            before = f",{inner or ' '}"
+        yield after if before == inner else outer + after
 
 
-def _listed(entries: Iterator[object], indent: int | None, margin: int) -> Iterator[str]:
-    """Yield a JSON list that begins on a line with this margin."""
-    outer = "" if indent is None else "\n" + " " * margin
-    inner = outer if indent is None else outer + " " * indent
-    before = f"[{inner}"
-    for entry in entries:
-        # A line end is always one of the layout.
-        text = json.dumps(entry, indent=indent, allow_nan=False).replace("\n", inner)
-        yield before + text
-        before = f"{', ' if indent is None else ','}{inner}"
-    yield "[]" if before[0] == "[" else f"{outer}]"
-
-
-FORMATS = (
-    *("html", "csv", "json", "parquet", "ndjson", "directions"),
-    *("packets", "limits", "events", "png", "svg"),
-)
+FORMATS = [
+    "html",
+    "csv",
+    "json",
+    "parquet",
+    "ndjson",
+    "directions",
+    "packets",
+    "limits",
+    "events",
+    "png",
+    "svg",
+]
 """What --write takes, in the order of its description.
 
 html is graphs.html; csv, json, parquet and ndjson are connections.csv, .json, .parquet and .ndjson;
@@ -157,8 +154,6 @@ GRAPHS = PICTURES | {"html"}
 OF_ALL_PACKETS = frozenset({"packets", "events"})
 """What needs a row per packet, and so memory that grows with the file."""
 OF_PACKETS = GRAPHS | OF_ALL_PACKETS | {"limits"}
-_OF_FRAMES = {"parquet", "packets"}
-"""What Polars writes."""
 _COMMAND = "analyze FILE"
 _JUDGED = 3
 """Connections with a verdict at the top of the page."""
@@ -170,12 +165,11 @@ def formats(written: str) -> tuple[str, ...]:
     Raises UsageError for one that does not exist, or that needs a library that is not installed.
     """
     words = tuple(dict.fromkeys(word.strip() for word in written.split(",") if word.strip()))
-    unknown = [word for word in words if word not in FORMATS]
-    if unknown or not words:
+    if (unknown := [word for word in words if word not in FORMATS]) or not words:
         raise UsageError(
             f"--write does not know '{', '.join(unknown)}'.", f"It takes {', '.join(FORMATS)}."
         )
-    if _OF_FRAMES & set(words):
+    if {"parquet", "packets"} & set(words):
         from analysis.table import frame_library
 
         frame_library()
@@ -191,11 +185,11 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
 
     The connections are an iterator: a row of many connections is 6 kB of text.
     """
-    facts: dict[str, Any] = {**vars(capture.file), "link_types": list(capture.file.link_types)}
+    found = ({**finite(each.row), "verdict": verdict(each).data} for each in capture.facts())
     return {
-        "file": facts,
+        "file": {**vars(capture.file), "link_types": list(capture.file.link_types)},
         "doubts": doubts(capture),
-        "connections": map(_with_verdict, capture.facts()),
+        "connections": found,
         "udp": list(capture.udp),
         "icmp": list(capture.icmp),
     }
@@ -206,19 +200,13 @@ def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
     from analysis.graphs.capture import HOW_CHOSEN, MOST_CONNECTIONS
     from analysis.graphs.webpage import MOST_PICTURED
 
-    drawn = (
-        ("The page shows", {"html"}, MOST_CONNECTIONS),
-        ("Pictures show", PICTURES, MOST_PICTURED),
-    )
+    drawn = [("The page shows", MOST_CONNECTIONS)] if "html" in wanted else []
+    drawn += [("Pictures show", MOST_PICTURED)] if PICTURES & set(wanted) else []
     return [
         f"{what} {most} of {connections:,} connections: {HOW_CHOSEN}. --connection N gives others."
-        for what, formats_of_it, most in drawn
-        if formats_of_it & set(wanted) and connections > most
+        for what, most in drawn
+        if connections > most
     ]
-
-
-def _with_verdict(facts: ConnectionFacts) -> dict[str, Any]:
-    return {**finite(facts.row), "verdict": verdict(facts).data}
 
 
 def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
@@ -241,7 +229,10 @@ def _tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, re
     if "directions" in wanted:
         yield "directions.csv", map(str.encode, _csv(directions(capture)))
     if "packets" in wanted and packets is not None:
-        yield "packets.parquet", _parquet(_with_words(packets))
+        import numpy as np
+
+        kinds = np.array([name for name, _ in KINDS], np.object_)
+        yield "packets.parquet", _parquet(packets.having(kind=kinds[packets["kind"].values]))
     if "limits" in wanted and reading.limit_table is not None:
         yield "limits.csv", map(str.encode, reading.limit_table.csv_parts())
     if "events" in wanted and packets is not None:
@@ -258,13 +249,6 @@ def _csv(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
         yield csv_lines([row.values()] if at else [row, row.values()])
 
 
-def _with_words(packets: ColumnTable) -> ColumnTable:
-    import numpy as np
-
-    words = np.array([name for name, _ in KINDS], np.object_)
-    return packets.having(kind=words[packets["kind"].values])
-
-
 def _parquet(table: ColumnTable) -> bytes:
     """Write the table; moments have Parquet's logical type of a time in UTC."""
     import polars as pl
@@ -279,10 +263,7 @@ def _parquet(table: ColumnTable) -> bytes:
 def write_graphs(
     title: str, readings: Sequence[tuple[str, Reading]], folder: Path, wanted: Collection[str]
 ) -> list[Path]:
-    """Write the graphs among `wanted` of captures by label.
-
-    Two captures of the same traffic are drawn together.
-    """
+    """Write the graphs among `wanted` of captures by label, those of the same traffic together."""
     if not GRAPHS & set(wanted):
         return []
     from analysis import graphs
@@ -301,7 +282,7 @@ def write_graphs(
         ]
         count = max(len(reading.connection_table) for _, reading in readings)
         # The page itself states its limit.
-        notes += not_drawn(count, GRAPHS & set(wanted) - {"html"})
+        notes += not_drawn(count, PICTURES & set(wanted))
         text = graphs.page(title, captures, answers=_answers(readings), notes=notes)
         rendering.write(folder, [("graphs.html", text.encode())], _COMMAND)
         written.append(folder / "graphs.html")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from heapq import nlargest
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -88,10 +88,7 @@ class ListedCapture:
 def of_engine(
     results: Mapping[str, Any], file: FileFacts, segments: Segments = unread
 ) -> ListedCapture:
-    """Return the rows of `analysis.flows.reader.columns`.
-
-    Numbers of the connections differ, so that their column is as long as there are rows.
-    """
+    """Return the rows of `analysis.flows.reader.columns`; its column of numbers has all rows."""
     handed: Mapping[str, Handed] = results["connections"]
     height = len(listed(*handed["connection"])) if handed else 0
 
@@ -196,25 +193,25 @@ def _kind(
 
 
 def _sentences(capture: ListedCapture, kinds: list[Attempt | None]) -> Iterator[str]:
-    hosts = capture.column("host_a")
-    numbers = Counter(host for host, kind in zip(hosts, kinds, strict=True) if kind)
-    scans = {host: _Tried() for host, number in numbers.items() if number >= _SCAN}
+    def tried() -> Iterator[tuple[Attempt, str, str, int]]:
+        ends = capture.values("host_a", "host_b", "port_b")
+        return ((kind, *row) for row, kind in zip(ends, kinds, strict=True) if kind)
+
+    numbers = Counter(source for _, source, _, _ in tried())
+    scans = {source: _Tried() for source, number in numbers.items() if number >= _SCAN}
     others = {kind: _Tried() for kind in Attempt}
-    ends = capture.values("host_a", "host_b", "port_b")
-    for (source, host, port), kind in zip(ends, kinds, strict=True):
-        if kind and source in scans:
-            scans[source].add(kind, source, host, port)
-    repeated = {source for source, tried in scans.items() if len(tried.targets) < _SCAN}
-    ends = capture.values("host_a", "host_b", "port_b")
-    for (source, host, port), kind in zip(ends, kinds, strict=True):
-        if kind and (source not in scans or source in repeated):
-            others[kind].add(kind, source, host, port)
-    found = [(source, tried) for source, tried in scans.items() if source not in repeated]
-    yield from (_scan(source, tried) for source, tried in found[:_NAMED])
-    if rest := found[_NAMED:]:
-        several = sum(tried.kinds.total() for _, tried in rest)
+    for attempt in tried():
+        if attempt[1] in scans:
+            scans[attempt[1]].add(*attempt)
+    found = {source: each for source, each in scans.items() if len(each.targets) >= _SCAN}
+    for attempt in tried():
+        if attempt[1] not in found:
+            others[attempt[0]].add(*attempt)
+    yield from (_scan(source, each) for source, each in list(found.items())[:_NAMED])
+    if rest := list(found.values())[_NAMED:]:
+        several = sum(each.kinds.total() for each in rest)
         yield f"Scans by {len(rest):,} more addresses: {several:,} connections."
-    yield from (_other(kind, tried) for kind, tried in others.items() if tried.kinds)
+    yield from (_other(kind, each) for kind, each in others.items() if each.kinds)
 
 
 def _scan(source: str, tried: _Tried) -> str:
@@ -253,21 +250,12 @@ _TROUBLE = tuple(
 )
 
 
-class ConnectionOrder(NamedTuple):
-    """The sum of `columns` by which connections are shown, the greatest first."""
-
-    columns: tuple[str, ...]
-    words: str
-
-
 ORDERS = {
-    "bytes": ConnectionOrder(_SIZE, "most bytes"),
-    "duration": ConnectionOrder(("duration",), "longest duration"),
-    "trouble": ConnectionOrder(
-        _TROUBLE, "most retransmissions, gaps, repeated SYNs, zero windows and resets"
-    ),
+    "bytes": (_SIZE, "most bytes"),
+    "duration": (("duration",), "longest duration"),
+    "trouble": (_TROUBLE, "most retransmissions, gaps, repeated SYNs, zero windows and resets"),
 }
-"""The orders of --sort."""
+"""The orders of --sort: the columns whose greatest sum is first, and words for that."""
 
 
 @dataclass(frozen=True)
@@ -282,28 +270,15 @@ class ManyShown:
 USUAL = ManyShown()
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A column of the first line of a connection."""
-
-    name: str
-    width: int
-    figure: Callable[[ConnectionFacts], str]
-
-    def cell(self, text: str) -> str:
-        """Return the text in the column; figures stand to the right, words to the left."""
-        return text.rjust(self.width) if self.width else text
-
-
 def show_many(
     capture: ListedCapture, places: Sequence[int], console: Console, shown: ManyShown
 ) -> None:
     """Print the connections at these places, those of the greatest size or trouble first."""
-    order = ORDERS[shown.sort]
-    weights = list(map(sum, capture.values(*order.columns)))
+    columns, order = ORDERS[shown.sort]
+    weights = list(map(sum, capture.values(*columns)))
     first = nlargest(shown.most, places, key=weights.__getitem__)
     digits = max(3, len(str(max(places) + 1)))
-    head = ["No.".rjust(digits), *(column.cell(column.name) for column in _COLUMNS)]
+    head = ["No.".rjust(digits), *(name.rjust(width) for name, width, _ in _COLUMNS)]
     console.print(Text("\n" + "  ".join(head), style="bold"))
     for facts in capture.facts(first):
         _print_connection(facts, digits, console)
@@ -313,7 +288,7 @@ def show_many(
         rest = sum(octets[at] for at in places) - sum(octets[at] for at in first)
         how = "; --out FOLDER writes them all" if shown.tells_how else ""
         console.print(f"\nAnd {left:,} more, with {fmt.size(rest)} together{how}.")
-        console.print(f"Shown: {order.words}.")
+        console.print(f"Shown: {order}.")
         if shown.tells_how:
             console.print("--connection N shows one of them alone, --sort chooses others.")
     _print_counts(capture, places, console)
@@ -321,7 +296,7 @@ def show_many(
 
 def _print_connection(facts: ConnectionFacts, digits: int, console: Console) -> None:
     main = facts.directions[0]
-    cells = [column.cell(column.figure(facts)) for column in _COLUMNS]
+    cells = [figure(facts).rjust(width) for _, width, figure in _COLUMNS]
     console.print(Text("  ".join([str(facts.number).rjust(digits), *cells])))
     margin = " " * (digits + 2)
     ends = f"{main.source} {_ARROW} {main.target}"
@@ -344,14 +319,15 @@ def _repeated(facts: ConnectionFacts) -> str:
     return f"{main['retransmissions']:,}" if is_seen else fmt.NOTHING
 
 
-_COLUMNS = (
-    _Column("Bytes", 7, lambda facts: fmt.size(facts.directions[0].carried)),
-    _Column("Time", 7, lambda facts: fmt.seconds(facts.duration)),
-    _Column("Goodput", 11, lambda facts: fmt.rate(facts.directions[0]["goodput"])),
-    _Column("RTT 50/95 ms", 12, _round_trips),
-    _Column("Again", 5, _repeated),
-    _Column("Slow because", 0, lambda facts: str(verdict(facts).cause)),
+_COLUMNS: tuple[tuple[str, int, Callable[[ConnectionFacts], str]], ...] = (
+    ("Bytes", 7, lambda facts: fmt.size(facts.directions[0].carried)),
+    ("Time", 7, lambda facts: fmt.seconds(facts.duration)),
+    ("Goodput", 11, lambda facts: fmt.rate(facts.directions[0]["goodput"])),
+    ("RTT 50/95 ms", 12, _round_trips),
+    ("Again", 5, _repeated),
+    ("Slow because", 0, lambda facts: str(verdict(facts).cause)),
 )
+"""Name, width and figure of the first line of a connection."""
 
 _ENDINGS = {
     "yes": "opened and closed in the capture",
@@ -368,16 +344,12 @@ _VANTAGES = {
 
 def _print_counts(capture: ListedCapture, places: Sequence[int], console: Console) -> None:
     """Print how the connections ended, and where they were captured."""
-    endings, vantages = (
-        Counter(column[at] for at in places)
-        for column in map(capture.column, ("complete", "vantage"))
-    )
-    console.print(f"\nHow they ended: {_counted(endings, _ENDINGS)}.")
-    words = _counted(vantages, _VANTAGES)
-    console.print(f"Where the capture was taken, by connection: {words}.")
-    if set(vantages) & {"a", "b", "middle"}:
+    counted = []
+    for name, words in (("complete", _ENDINGS), ("vantage", _VANTAGES)):
+        column = capture.column(name)
+        counts = Counter(column[at] for at in places)
+        counted.append(", ".join(f"{words[key]}: {counts[key]:,}" for key in words if counts[key]))
+    console.print(f"\nHow they ended: {counted[0]}.")
+    console.print(f"Where the capture was taken, by connection: {counted[1]}.")
+    if counted[1].partition(":")[0] != _VANTAGES["unknown"]:
         console.print(f"{fmt.NOTHING}: this is unknown if data is captured at its receiver.")
-
-
-def _counted(counts: Counter[str], words: Mapping[str, str]) -> str:
-    return ", ".join(f"{words[key]}: {counts[key]:,}" for key in words if key in counts)

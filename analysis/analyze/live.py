@@ -44,22 +44,12 @@ class GrowingFile:
     def read(self, seconds: float) -> bytes | None:
         """Return the next octets; empty if none come within so many seconds, None at the end.
 
-        Raises TcplabError if the path names another file by now.
+        Raises TcplabError if the path names another file by now, as tail -F checks.
         """
         if octets := self._file.read(_PIECE):
             return octets
         if self._is_stopped:
             return None
-        self._check()
-        time.sleep(min(seconds, _POLL))
-        return b""
-
-    def stop(self) -> None:
-        """Ask for no more than what is on its way."""
-        self._is_stopped = True
-
-    def _check(self) -> None:
-        """Check, as tail -F does, that the path still is the file being read."""
         opened = os.fstat(self._file.fileno())
         try:
             present = self._path.stat()
@@ -69,44 +59,39 @@ class GrowingFile:
             raise TcplabError(f"{self._path} was replaced by another file.", _FOLLOW_AGAIN)
         if opened.st_size < self._file.tell():
             raise TcplabError(f"{self._path} was truncated.", _FOLLOW_AGAIN)
+        time.sleep(min(seconds, _POLL))
+        return b""
+
+    def stop(self) -> None:
+        """Ask for no more than what is on its way."""
+        self._is_stopped = True
 
 
 _FOLLOW_AGAIN = "The tables above show what came before; start again to follow what is there now."
 
 
 class GrowingPipe:
-    """A pipe, until its writer closes it."""
+    """A pipe, until its writer closes it; perhaps of a tcpdump `process`."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, descriptor: int, process: subprocess.Popen[bytes] | None = None) -> None:
+        self._descriptor, self._process = descriptor, process
         self._watched = select.poll()  # select(2) refuses descriptors above 1023
         self._watched.register(descriptor, select.POLLIN)
 
     def read(self, seconds: float) -> bytes | None:
         """Return octets as GrowingFile does."""
-        is_ready = self._watched.poll(1000 * seconds)
-        return os.read(self._descriptor, _PIECE) or None if is_ready else b""
-
-    def stop(self) -> None:
-        """Its writer, on the same terminal, is stopped by the same Ctrl-C."""
-
-
-class TcpdumpPipe(GrowingPipe):
-    """Packets of an interface, from a tcpdump process."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout
-        super().__init__(process.stdout.fileno())
-        self._process = process
-
-    def read(self, seconds: float) -> bytes | None:
-        octets = super().read(seconds)
-        if octets is None:
-            self._process.wait()
+        octets = b""
+        if self._watched.poll(1000 * seconds):
+            octets = os.read(self._descriptor, _PIECE)
+            if not octets and self._process:
+                self._process.wait()
+            return octets or None
         return octets
 
     def stop(self) -> None:
-        self._process.send_signal(signal.SIGINT)
+        """Stop tcpdump; another writer, on the same terminal, is stopped by the same Ctrl-C."""
+        if self._process:
+            self._process.send_signal(signal.SIGINT)
 
 
 GrowingSource = GrowingFile | GrowingPipe
@@ -164,7 +149,8 @@ def _tcpdump(interface: str) -> Iterator[GrowingSource]:
             command, stdout=subprocess.PIPE, stderr=said, start_new_session=True
         )
         try:
-            yield TcpdumpPipe(process)
+            assert process.stdout
+            yield GrowingPipe(process.stdout.fileno(), process)
         finally:
             process.terminate()
             process.wait()
@@ -192,9 +178,8 @@ _LAST = 2.0
 """Seconds that packets which are on their way have to come once Ctrl-C was pressed."""
 _SHARE = 10
 """Looks at what was counted take at most one part in so many of the time."""
-_BESIDE = 16
+_OTHER_LINES = 16
 """Lines of the screen that the table of many leaves to its head, the counts and the notes."""
-Draw = Callable[[FollowedCapture], None]
 
 
 def follow(name: str, interval: float, console: Console) -> ListedCapture:
@@ -207,45 +192,34 @@ def follow(name: str, interval: float, console: Console) -> ListedCapture:
     try:
         with growing_source(name) as source, _asked_to_stop() as is_stopped:
             with _drawing(console) as draw:
-                _until_stopped(source, capture, interval, draw, is_stopped)
-            _until_nothing_comes(source, capture, is_stopped())
+                due = time.monotonic() + interval
+                while (
+                    not is_stopped() and (octets := source.read(min(interval, _WAIT))) is not None
+                ):
+                    if octets:
+                        capture.feed(octets)
+                    if (now := time.monotonic()) >= due:
+                        draw(capture)
+                        due = max(due + interval, now + _SHARE * (time.monotonic() - now))
+            was_stopped = is_stopped()
+            _read_rest(source, capture)
+            if not was_stopped:
+                capture.end()  # an incomplete end is damage then
     finally:
         listed, in_all = _listed(capture)
         if listed.file.format:
-            show(listed, console, in_all, ManyShown(tells_how=False))
-            _tell_forgotten(listed, in_all, console)
+            _show(listed, in_all, console, MOST)
     if not listed.file.format:
         raise TcplabError(f"No packets came from {capture.name}.", "Is tcpdump running, with -U?")
     return listed
 
 
-def _until_stopped(
-    source: GrowingSource,
-    capture: FollowedCapture,
-    interval: float,
-    draw: Draw,
-    is_stopped: Callable[[], bool],
-) -> None:
-    due = time.monotonic() + interval
-    while not is_stopped() and (octets := source.read(min(interval, _WAIT))) is not None:
-        if octets:
-            capture.feed(octets)
-        if (now := time.monotonic()) >= due:
-            draw(capture)
-            due = max(due + interval, now + _SHARE * (time.monotonic() - now))
-
-
-def _until_nothing_comes(source: GrowingSource, capture: FollowedCapture, stopped: bool) -> None:
-    """Read what is in transit; an incomplete end is then damage, unless we stopped it."""
+def _read_rest(source: GrowingSource, capture: FollowedCapture) -> None:
+    """Read what is in transit."""
     source.stop()
     latest = time.monotonic() + _LAST
-    while time.monotonic() < latest:
-        octets = source.read(latest - time.monotonic())
-        if octets is None:
-            break
+    while (left := latest - time.monotonic()) > 0 and (octets := source.read(left)) is not None:
         capture.feed(octets)
-    if not stopped:
-        capture.end()
 
 
 @contextmanager
@@ -258,9 +232,9 @@ def _asked_to_stop() -> Iterator[Callable[[], bool]]:
         asked.append(number)
         signal.signal(number, usual[number])
 
-    for number in usual:
-        signal.signal(number, ask)
     try:
+        for number in usual:
+            signal.signal(number, ask)
         yield lambda: bool(asked)
     finally:
         for number, handler in usual.items():
@@ -268,7 +242,7 @@ def _asked_to_stop() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def _drawing(console: Console) -> Iterator[Draw]:
+def _drawing(console: Console) -> Iterator[Callable[[FollowedCapture], None]]:
     """Draw tables on the terminal's alternate screen, which vanishes at the end; else lines."""
     if not console.is_terminal:
         yield lambda capture: console.print(Text(_line(capture)), soft_wrap=True)
@@ -285,9 +259,7 @@ def _tables(capture: FollowedCapture, console: Console) -> Text:
     screen = Console(file=text, width=width, force_terminal=True, highlight=False, no_color=False)
     screen.print(Text("Ctrl-C ends it.", style="dim"))
     if listed.file.format:
-        most = max(3, min(MOST, (height - _BESIDE) // 3))
-        show(listed, screen, in_all, ManyShown(most, tells_how=False))
-        _tell_forgotten(listed, in_all, screen)
+        _show(listed, in_all, screen, max(3, min(MOST, (height - _OTHER_LINES) // 3)))
     else:
         screen.print(f"No packets came from {capture.name} yet.")
     return Text.from_ansi(text.getvalue())
@@ -316,7 +288,8 @@ def _listed(capture: FollowedCapture) -> tuple[ListedCapture, int]:
     return of_engine(results, file), in_all
 
 
-def _tell_forgotten(listed: ListedCapture, in_all: int, console: Console) -> None:
+def _show(listed: ListedCapture, in_all: int, console: Console, most: int) -> None:
+    show(listed, console, in_all, ManyShown(most, tells_how=False))
     if forgotten := in_all - listed.height:
         connections = fmt.counted(forgotten, "connection")
         console.print(Text(f"Forgotten to save memory: {connections}, those silent longest."))

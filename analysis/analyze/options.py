@@ -25,7 +25,7 @@ from topologies.errors import TcplabError, UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from analysis.table import ColumnTable, Truths
+    from analysis.table import ColumnTable, TableColumn, Truths
 
 _NAME = re.compile(r"""'(?:[^']|'')*'|"(?P<quoted>[^"]*)"|[A-Za-z_]\w*""")
 """Text, a name in quotes, or a word."""
@@ -42,7 +42,7 @@ def fulfilling(table: ColumnTable, condition: str) -> Truths:
         return used.setdefault(name, f"c{len(used)}") if name in table.columns else word[0]
 
     translated = _NAME.sub(in_database, condition)
-    columns = [range(len(table)), *(map(_storable, table[name].to_list()) for name in used)]
+    columns = [range(len(table)), *(_storable(table[name]) for name in used)]
     try:
         answers = _answers(translated, ["place", *used.values()], zip(*columns, strict=True))
     except (sqlite3.Error, sqlite3.Warning) as error:
@@ -61,9 +61,10 @@ def _answers(condition: str, names: list[str], rows: Iterable[tuple[Any, ...]]) 
         return [answer for (answer,) in chosen]
 
 
-def _storable(value: Any) -> Any:
+def _storable(column: TableColumn) -> list[Any]:
     """SQLite's whole numbers have a sign and 64 bits."""
-    return float(value) if isinstance(value, int) and value >= 2**63 else value
+    cells = column.to_list()
+    return [float(each) if isinstance(each, int) and each >= 2**63 else each for each in cells]
 
 
 def _refused(condition: str, reason: str) -> UsageError:
@@ -98,8 +99,7 @@ class ConnectionChoice:
     def fitting(self, connections: ColumnTable, path: str) -> ColumnTable:
         """Return the connections that fit.
 
-        Raises UsageError for a number that the capture has not, and for a host or condition that
-        is none; TcplabError if no connection fits.
+        Raises UsageError for an unknown number, host or condition; TcplabError if none fits.
         """
         number = len(connections)
         fitting = _numbered(connections, self.numbers, path) if self.numbers else connections
@@ -130,11 +130,10 @@ def _numbered(connections: ColumnTable, numbers: Sequence[int], path: str) -> Co
 
 def only(reading: Reading, numbers: Sequence[int]) -> Reading:
     """The reading with these connections alone."""
-    names = ("connection_table", "packet_table", "limit_table")
-    tables = {name: getattr(reading, name) for name in names}
     chosen: dict[str, Any] = {
         name: table and table.rows(_has("connection", table, numbers))
-        for name, table in tables.items()
+        for name in ("connection_table", "packet_table", "limit_table")
+        for table in [getattr(reading, name)]
     }
     wanted = {None, *numbers}
     icmp = tuple(error for error in reading.icmp if error["connection"] in wanted)
@@ -156,11 +155,7 @@ def _addresses(connections: ColumnTable, hosts: Sequence[str]) -> list[str]:
     """Return the addresses in the capture that are one of `hosts`, or lie within one of them."""
     networks = [_network(host) for host in hosts]
     known = {host for end in "ab" for host in connections[f"host_{end}"].to_list()}
-    return [
-        address
-        for address in known
-        if any(ipaddress.ip_address(address) in network for network in networks)
-    ]
+    return [each for each in known if any(ipaddress.ip_address(each) in net for net in networks)]
 
 
 def _network(host: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:

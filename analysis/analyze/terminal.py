@@ -1,9 +1,9 @@
 """Terminal output of analyze: connections, UDP, response times, and definitions of columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -74,28 +74,23 @@ def show(
             _block(facts, joined, console)
     for at, sentence in enumerate(counted):
         console.print(Text(sentence if at else f"\n{sentence}"))
-    show_datagrams(capture, console)
+    _show_datagrams(capture, console)
     for sentence in file_sentences(capture, in_all):
         console.print(Text(sentence))
 
 
 def _block(facts: ConnectionFacts, joined: Subflows, console: Console) -> None:
     main = facts.directions[0]
-    console.print(
-        Text(
-            f"\nConnection {facts.number}: {main.source} {_ARROW} {main.target}", style="bold cyan"
-        )
-    )
+    title = f"\nConnection {facts.number}: {main.source} {_ARROW} {main.target}"
+    console.print(Text(title, style="bold cyan"))
     console.print(Text(verdict(facts).sentence, style="bold"))
-    if facts.row["network"]:
-        console.print(Text(f"In {facts.row['network']}."))
-    console.print(Text(f"{facts.vantage} {fmt.seconds(facts.duration)}, {facts.ended}."))
-    if facts.opened:
-        console.print(Text(facts.opened))
-    for sentence in [*sentences(facts, joined), *about_connection(facts.errors)]:
+    network = f"In {facts.row['network']}." if facts.row["network"] else ""
+    place = f"{facts.vantage} {fmt.seconds(facts.duration)}, {facts.ended}."
+    extensions = [*sentences(facts, joined), *about_connection(facts.errors)]
+    silence = "" if facts.shown else facts.silence
+    for sentence in filter(None, (network, place, facts.opened, *extensions, silence)):
         console.print(Text(sentence))
     if not facts.shown:
-        console.print(Text(facts.silence))
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
@@ -113,6 +108,7 @@ def figures(direction: DirectionFacts) -> dict[str, str]:
     closed = int(direction.back("zero_window_time") or 0)
     again, episodes, gaps = _again(direction)
     probes = fmt.counted(direction["probes"], "probe")
+    is_closed = closed or direction["probes"]
     has_limit = direction.answered and not direction.is_request
     return {
         "Bytes (each once)": fmt.size(direction.carried),
@@ -124,9 +120,7 @@ def figures(direction: DirectionFacts) -> dict[str, str]:
         "Gaps and copies": gaps,
         "Reordering": _reordering(direction),
         "ECN marks (CE)": f"{direction['ce_packets']:,}" if direction["ce_packets"] else "",
-        "Closed window": f"{fmt.seconds(closed)}, {probes} of it"
-        if closed or direction["probes"]
-        else "",
+        "Closed window": f"{fmt.seconds(closed)}, {probes} of it" if is_closed else "",
         "Keep-alives": f"{direction['keepalives']:,}" if direction["keepalives"] else "",
         "Limited by": _limited(direction) if has_limit else "",
     }
@@ -143,21 +137,15 @@ def _rtt(direction: DirectionFacts) -> str:
 
 def _again(direction: DirectionFacts) -> tuple[str, str, str]:
     """Return retransmissions and loss episodes, if the capture can tell, and gaps and copies."""
-    filled = ", ".join(
-        fmt.counted(direction[name], thing, several)
-        for name, thing, several in (
-            ("late", "gap filled", "gaps filled"),
-            ("copies", "copy", "copies"),
-        )
-        if direction[name]
-    )
+    counts = (("late", "gap filled", "gaps filled"), ("copies", "copy", "copies"))
+    found = [fmt.counted(direction[name], *words) for name, *words in counts if direction[name]]
+    filled = ", ".join(found)
     if not direction.sees_sending and not direction["retransmissions"]:
         seen = "none seen; losses before this place show as gaps"
         return _NEXT_TO_IT if direction.place == "receiver" else seen, "", filled or "none"
     kinds = ", ".join(f"{number:,} {CALLED[kind]}" for kind, number in direction.kinds.items())
     again = f"{direction['retransmissions']:,}"
-    episodes = f"{direction['loss_episodes']:,}"
-    return f"{again}: {kinds}" if kinds else again, episodes, filled
+    return f"{again}: {kinds}" if kinds else again, f"{direction['loss_episodes']:,}", filled
 
 
 def _reordering(direction: DirectionFacts) -> str:
@@ -170,9 +158,8 @@ def _reordering(direction: DirectionFacts) -> str:
 def _limited(direction: DirectionFacts) -> str:
     limits = direction.limits
     total = sum(limits.values())
-    shares = {state: fmt.share(time, total) for state, time in limits.items()}
-    words = ", ".join(f"{LIMITS[state]} {share}" for state, share in shares.items())
-    return words or fmt.NOTHING
+    shares = (f"{LIMITS[state]} {fmt.share(time, total)}" for state, time in limits.items())
+    return ", ".join(shares) or fmt.NOTHING
 
 
 def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[str]:
@@ -186,63 +173,60 @@ def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[st
     begin = ""
     if file.first is not None and file.timeless < file.packets:
         begin = f", from {datetime.fromtimestamp(file.first // 10**9, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    counts = ((file.packets, "packet"), (file.tcp_segments, "TCP segment"))
+    packets, segments = (fmt.counted(*each) for each in counts)
+    connections = fmt.counted(number, "connection")
     sentences = [
-        f"\nFile: {file.format}{packed}, {fmt.size(file.bytes)},"
-        f" {fmt.counted(file.packets, 'packet')},"
-        f" {fmt.counted(file.tcp_segments, 'TCP segment')} in"
-        f" {fmt.counted(number, 'connection')}{begin}."
+        f"\nFile: {file.format}{packed}, {fmt.size(file.bytes)}, {packets}, {segments} in"
+        f" {connections}{begin}."
     ]
     if file.ignored:
-        why = ", ".join(
-            f"{number:,} {_LEFT_OUT.get(reason, reason)}" for reason, number in file.ignored.items()
-        )
-        sentences.append(f"Left out: {why}.")
+        left_out = ((number, _LEFT_OUT.get(why, why)) for why, number in file.ignored.items())
+        sentences.append(f"Left out: {', '.join(f'{count:,} {why}' for count, why in left_out)}.")
     sentences += [fault_sentence(file)] if file.fault else []
     return sentences + [f"Note: {sentence}" for sentence in doubts(capture)]
 
 
 def print_columns(console: Console) -> None:
     """Print every column of connections and packets with its type, unit and definition."""
-    for title, columns in (
-        ("Connections, as tcptrace names them", TCPTRACE),
-        ("Connections, further columns", OURS),
-        ("Packets", PACKETS),
-        ("Limits", INTERVALS),
-        ("Errors of ICMP", ICMP_ERRORS),
-        ("Requests and answers", EXCHANGES),
-    ):
-        suffix = {True: "_a2b, _b2a", False: ""}
-        rows = [
-            (column.name + suffix[column.directed], column.unit, column.definition)
-            for column in columns
+    tables = {
+        "Connections, as tcptrace names them": TCPTRACE,
+        "Connections, further columns": OURS,
+        "Packets": PACKETS,
+        "Limits": INTERVALS,
+        "Errors of ICMP": ICMP_ERRORS,
+        "Requests and answers": EXCHANGES,
+    }
+    definitions = {
+        title: [
+            (each.name + "_a2b, _b2a" * each.directed, each.unit, each.definition) for each in of
         ]
-        _definitions(title, rows, console)
+        for title, of in tables.items()
+    }
     kinds = [(f"{at} {name}", "", text) for at, (name, text) in enumerate(KINDS)]
-    _definitions("Kinds of packets", kinds, console)
+    for title, rows in (definitions | {"Kinds of packets": kinds}).items():
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("Name", overflow="fold", max_width=36)
+        table.add_column("Unit")
+        table.add_column("Meaning", ratio=1)
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
 
 
-def _definitions(title: str, rows: Sequence[tuple[str, str, str]], console: Console) -> None:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Name", overflow="fold", max_width=36)
-    table.add_column("Unit")
-    table.add_column("Meaning", ratio=1)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)
-
-
-def show_datagrams(capture: ListedCapture, console: Console) -> None:
+def _show_datagrams(capture: ListedCapture, console: Console) -> None:
     """Print the largest flows of UDP, each in two lines."""
     flows = capture.udp
     if not flows:
         return
     quic = sum(bool(flow["quic_version"]) for flow in flows)
-    words = f", {quic:,} of QUIC" if quic else ""
-    count = fmt.counted(len(flows), "flow")
-    console.print(Text(f"\nUDP: {count}{words}", style="bold cyan"))
+    title = f"\nUDP: {fmt.counted(len(flows), 'flow')}" + (f", {quic:,} of QUIC" if quic else "")
+    console.print(Text(title, style="bold cyan"))
     for flow in nlargest(_MOST_FLOWS, flows, key=_size):
-        console.print(Text(", ".join([_udp_figures(flow), *about_flow(capture.icmp, flow)])))
-        console.print(Text(f"  {_udp_ends(flow)}", style="cyan"))
+        console.print(Text(", ".join([*_udp_figures(flow), *about_flow(capture.icmp, flow)])))
+        a, b = (fmt.end(flow[f"host_{end}"], flow[f"port_{end}"]) for end in "ab")
+        identifier = f", DCID {flow['quic_identifier']}" if flow["quic_identifier"] else ""
+        console.print(Text(f"  {a} {_ARROW} {b}{identifier}", style="cyan"))
     if len(flows) > _MOST_FLOWS:
         console.print(f"And {len(flows) - _MOST_FLOWS:,} smaller ones; --json has them all.")
 
@@ -251,78 +235,31 @@ def _size(flow: _Flow) -> int:
     return int(flow["bytes_a2b"]) + int(flow["bytes_b2a"])
 
 
-def _udp_figures(flow: _Flow) -> str:
+def _udp_figures(flow: _Flow) -> Iterator[str]:
+    """Yield size, rates, gap, and the round trips of handshake and spin bit that are known."""
     name = f"QUIC {flow['quic_version']}" if flow["quic_version"] else "UDP"
-    took = fmt.seconds(flow["duration"])
-    gap = max(flow["longest_gap_a2b"], flow["longest_gap_b2a"])
-    parts = [
-        f"{name}: {fmt.size(_size(flow))} in {took}",
-        *_rates(flow),
-        f"longest gap {fmt.seconds(gap)}",
-        *_round_trips(flow),
-    ]
-    return ", ".join(parts)
-
-
-def _rates(flow: _Flow) -> list[str]:
-    if not flow["duration"]:
-        return []
-    rates = [8e9 * flow[f"bytes_{way}"] / flow["duration"] for way in ("a2b", "b2a")]
-    return ["{} and {} back".format(*map(fmt.rate, rates))]
-
-
-def _round_trips(flow: _Flow) -> list[str]:
-    """Return the round trips of the handshake and of the spin bit, as far as they are known."""
-    found = []
+    yield f"{name}: {fmt.size(_size(flow))} in {fmt.seconds(flow['duration'])}"
+    if flow["duration"]:
+        rates = (8e9 * flow[f"bytes_{way}"] / flow["duration"] for way in ("a2b", "b2a"))
+        yield "{} and {} back".format(*map(fmt.rate, rates))
+    yield f"longest gap {fmt.seconds(max(flow['longest_gap_a2b'], flow['longest_gap_b2a']))}"
     if flow["handshake_outer"] is not None:
         trip = flow["handshake_outer"] + (flow["handshake_inner"] or 0)
-        found.append(f"handshake {fmt.milliseconds(trip)}")
+        yield f"handshake {fmt.milliseconds(trip)}"
     if flow["spin_samples"]:
-        found.append(f"spin bit {fmt.milliseconds(flow['spin_p50'])}")
-    return found
-
-
-def _udp_ends(flow: _Flow) -> str:
-    a, b = (fmt.end(flow[f"host_{end}"], flow[f"port_{end}"]) for end in "ab")
-    identifier = f", DCID {flow['quic_identifier']}" if flow["quic_identifier"] else ""
-    return f"{a} {_ARROW} {b}{identifier}"
+        yield f"spin bit {fmt.milliseconds(flow['spin_p50'])}"
 
 
 _MOST = 20
 """Servers that the terminal shows."""
-_NS = 1e6
 
 
-class ServerTimes(NamedTuple):
-    """Requests to one server by one protocol, as rows of EXCHANGES."""
-
-    protocol: str
-    server: str
-    port: int
-    rows: list[dict[str, Any]]
-
-    def times(self, name: str) -> list[int]:
-        """Return the known times in a column, the shortest first."""
-        return sorted(row[name] for row in self.rows if row[name] is not None)
-
-    @property
-    def answered(self) -> int:
-        return len(self.times("response_time"))
-
-    @property
-    def slowest(self) -> dict[str, Any] | None:
-        """The exchange with the longest response time."""
-        known = [row for row in self.rows if row["response_time"] is not None]
-        return max(known, key=lambda row: row["response_time"], default=None)
+_Rows = list[dict[str, Any]]
 
 
-def by_server(rows: Sequence[dict[str, Any]]) -> list[ServerTimes]:
-    """Group exchanges by protocol and server, those with most time in responses first."""
-    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault((row["protocol"], row["server"], row["server_port"]), []).append(row)
-    found = [ServerTimes(*key, of_it) for key, of_it in groups.items()]
-    return sorted(found, key=lambda server: -sum(server.times("response_time")))
+def _times(rows: _Rows, name: str) -> list[int]:
+    """Return the known times in a column of EXCHANGES, the shortest first."""
+    return sorted(row[name] for row in rows if row[name] is not None)
 
 
 def percentile(times: Sequence[int], percent: int) -> int:
@@ -330,17 +267,20 @@ def percentile(times: Sequence[int], percent: int) -> int:
     return times[max(-(-len(times) * percent // 100), 1) - 1]
 
 
-def show_responses(rows: Sequence[dict[str, Any]], console: Console) -> None:
-    """Print the times by server, and the slowest answer of each."""
-    servers = by_server(rows)
+def show_responses(rows: _Rows, console: Console) -> None:
+    """Print the times by server, those with most time in responses first, and each's slowest."""
+    servers: dict[tuple[str, str, int], _Rows] = {}
+    for row in rows:
+        servers.setdefault((row["protocol"], row["server"], row["server_port"]), []).append(row)
     if not servers:
         console.print("No request with an answer was found.")
         return
+    slowest = sorted(servers.items(), key=lambda each: -sum(_times(each[1], "response_time")))
     console.print(Text("\n" + _line("Times in ms", "Count", *_HEADS), style="bold"))
-    for server in servers[:_MOST]:
-        _print_server(server, console)
-    if left := servers[_MOST:]:
-        count = sum(len(server.rows) for server in left)
+    for (protocol, host, port), found in slowest[:_MOST]:
+        _print_server(protocol, fmt.end(host, port), found, console)
+    if left := slowest[_MOST:]:
+        count = sum(len(found) for _, found in left)
         console.print(f"And {count:,} requests to {len(left):,} more; --json has them all.")
     console.print(
         Text(
@@ -356,39 +296,35 @@ _WIDTHS = (13, 6, 18, 13, 13, 7)
 
 
 def _line(*cells: str) -> str:
-    name, *figures = (
-        cell.ljust(width) if not at else cell.rjust(width)
-        for at, (cell, width) in enumerate(zip(cells, _WIDTHS, strict=True))
-    )
-    return "  ".join([name, *figures])
+    name, *figures = cells
+    padded = map(str.rjust, figures, _WIDTHS[1:])
+    return "  ".join([name.ljust(_WIDTHS[0]), *padded])
 
 
-def _print_server(server: ServerTimes, console: Console) -> None:
-    idle = server.times("idle_time")
+def _print_server(protocol: str, end: str, rows: _Rows, console: Console) -> None:
+    idle = _times(rows, "idle_time")
     cells = [
-        server.protocol,
-        f"{len(server.rows):,}",
-        _percentiles(server.times("response_time"), 50, 95, 100),
-        _percentiles(server.times("think_time"), 50, 95),
-        _percentiles(server.times("transfer_time"), 50, 95),
+        protocol,
+        f"{len(rows):,}",
+        _percentiles(_times(rows, "response_time"), 50, 95, 100),
+        _percentiles(_times(rows, "think_time"), 50, 95),
+        _percentiles(_times(rows, "transfer_time"), 50, 95),
         fmt.seconds(sum(idle)) if idle else fmt.NOTHING,
     ]
     console.print(Text(_line(*cells)))
-    parts = [fmt.end(server.server, server.port)]
-    if missing := len(server.rows) - server.answered:
+    parts, answered = [end], [row for row in rows if row["response_time"] is not None]
+    if missing := len(rows) - len(answered):
         parts.append(f"{missing:,} without an answer")
-    if slowest := server.slowest:
+    if answered:
+        slowest = max(answered, key=lambda row: row["response_time"])
         what = f" ({slowest['what']})" if slowest["what"] else ""
         parts.append(f"slowest: packet {slowest['answer_packet']:,}{what}")
     console.print(Text("  " + ", ".join(parts), style="cyan"))
 
 
 def _percentiles(times: Sequence[int], *percents: int) -> str:
+    """Write three digits, or two decimals below a millisecond: wider ones leave their column."""
     if not times:
         return fmt.NOTHING
-    return " / ".join(_milliseconds(percentile(times, each)) for each in percents)
-
-
-def _milliseconds(time: int) -> str:
-    """Return three digits, or two places below a millisecond: wider figures leave their column."""
-    return f"{time / _NS:.2f}" if time < _NS else fmt.digits(time / _NS)
+    found = (percentile(times, each) / 1e6 for each in percents)
+    return " / ".join(f"{time:.2f}" if time < 1 else fmt.digits(time) for time in found)

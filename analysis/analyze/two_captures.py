@@ -15,7 +15,7 @@ from analysis.analyze.causes import Cause, Features, features
 from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 from analysis.analyze.listed import ListedCapture, attempts
 from analysis.analyze.verdict import verdict
-from analysis.flows.ends import ClockDrift, MatchedConnection
+from analysis.flows.ends import MatchedConnection
 from analysis.flows.matching import DirectionMatch, PathSummary, summary
 from analysis.table import ColumnTable
 from topologies.errors import TcplabError
@@ -45,8 +45,9 @@ class ComparedFlow(NamedTuple):
     def main(self) -> DirectionFacts:
         return self.facts.directions[0]
 
-
-_Least = Callable[[ComparedFlow], float]
+    def both(self, name: str) -> tuple[Any, Any]:
+        """Return a column of both directions."""
+        return self.main[name], self.main.back(name)
 
 
 @dataclass(frozen=True)
@@ -60,23 +61,20 @@ class FlowFigure:
     value: Callable[[ComparedFlow], Any]
     text: Callable[[Any], str] = str
     explains: bool = True
-    least: _Least = lambda _flow: 0.0
+    least: Callable[[ComparedFlow], float] = lambda _flow: 0.0
 
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """A figure of both connections, and whether they differ in it."""
+    """A figure of both connections; both texts are a dash for an unknown value."""
 
     figure: FlowFigure
     values: tuple[Any, Any]
     least: float
 
     @property
-    def texts(self) -> tuple[str, str]:
-        good, bad = (
-            fmt.NOTHING if value is None else self.figure.text(value) for value in self.values
-        )
-        return good, bad
+    def texts(self) -> list[str]:
+        return [fmt.NOTHING if each is None else self.figure.text(each) for each in self.values]
 
     @property
     def differs(self) -> bool:
@@ -86,6 +84,10 @@ class ComparedRow:
             return True
         least, most = sorted(self.values)
         return bool(most >= _ALIKE * least and most - least > self.least)
+
+    @property
+    def against(self) -> str:
+        return f"{self.texts[1]} against {self.texts[0]}"
 
 
 def _lost(flow: ComparedFlow) -> float | None:
@@ -98,45 +100,20 @@ def _asked(name: str, place: int = 0) -> Callable[[ComparedFlow], str | None]:
     """Return whether both ends asked for an option: the letter at a place of a column."""
 
     def value(flow: ComparedFlow) -> str | None:
-        main = flow.main
-        if not (main["options_known"] and main.back("options_known")):
-            return None
-        letters = {str(each)[place] for each in (main[name], main.back(name))}
-        return "yes" if letters == {"Y"} else "no"
+        is_asked = all(str(each)[place] == "Y" for each in flow.both(name))
+        return ("yes" if is_asked else "no") if all(flow.both("options_known")) else None
 
     return value
-
-
-def _smallest_mss(flow: ComparedFlow) -> int | None:
-    asked = [flow.main["mss_requested"], flow.main.back("mss_requested")]
-    return min(filter(None, asked), default=None)
-
-
-def _open_time(flow: ComparedFlow) -> int | None:
-    took = flow.facts.row["connect_time"]
-    return None if took is None else int(took)
 
 
 def _kibibytes(value: float) -> str:
     return f"{value / 1024:,.3g} KiB" if value < 2**20 else f"{value / 2**20:,.3g} MiB"
 
 
-def _percent(value: float) -> str:
-    return fmt.share(value, 1)
-
-
-def _twentieth(flow: ComparedFlow) -> float:
-    return flow.facts.duration / 20
-
-
-def _eighth_of_trip(flow: ComparedFlow) -> float:
-    return max(1e6, flow.features.trip / 8)
-
-
 def _time(
     name: str,
-    value: Callable[[ComparedFlow], Any],
-    least: Callable[[ComparedFlow], float] = _twentieth,
+    value: Callable[[ComparedFlow], int | None],
+    least: Callable[[ComparedFlow], float] = lambda flow: flow.facts.duration / 20,
 ) -> FlowFigure:
     return FlowFigure(name, value, fmt.seconds, least=least)
 
@@ -149,15 +126,23 @@ FIGURES = (
     FlowFigure("Window scaling", _asked("req_1323_ws/ts")),
     FlowFigure("SACK", _asked("req_sack")),
     FlowFigure("Timestamps", _asked("req_1323_ws/ts", 2)),
-    FlowFigure("MSS", _smallest_mss, lambda value: f"{value:,} B"),
-    FlowFigure("Segments lost", _lost, _percent),
+    FlowFigure(
+        "MSS",
+        lambda flow: min(filter(None, flow.both("mss_requested")), default=None),
+        lambda value: f"{value:,} B",
+    ),
+    FlowFigure("Segments lost", _lost, lambda value: fmt.share(value, 1)),
     _time("Waiting for timers", lambda flow: flow.features.timeouts),
     _time("Shortest round trip", lambda flow: flow.features.trip or None, lambda _flow: 1e6),
-    _time("Queueing delay (95 %)", lambda flow: flow.features.queue_p95, _eighth_of_trip),
+    _time(
+        "Queueing delay (95 %)",
+        lambda flow: flow.features.queue_p95,
+        lambda flow: max(1e6, flow.features.trip / 8),
+    ),
     FlowFigure("Largest window", lambda flow: flow.main.back("max_win_adv"), _kibibytes),
     _time("Closed window", lambda flow: flow.features.closed),
     FlowFigure("Most in flight", lambda flow: flow.main["in_flight_max"], _kibibytes, False),
-    _time("Opened in", _open_time),
+    _time("Opened in", lambda flow: flow.facts.row["connect_time"]),
     _time("Time for answers", lambda flow: flow.features.server),
     _time("Pauses of the sender", lambda flow: flow.features.pauses),
 )
@@ -192,15 +177,15 @@ class CaptureComparison:
         """The difference in one sentence: how much slower, the cause, and what else differs."""
         causes = [str(verdict(each.facts).cause) for each in self.flows]
         why = f"in both, {causes[1]}" if causes[0] == causes[1] else f"{causes[1]}, not {causes[0]}"
-        found = [f"{row.figure.name.lower()} {_against(row)}" for row in self._reasons]
-        told = f" ({'; '.join(found)})" if found else ""
-        return f"{self.labels[1]} is {self._pace}: {why}{told}."
+        found = [f"{row.figure.name.lower()} {row.against}" for row in self._reasons]
+        reasons = f" ({'; '.join(found)})" if found else ""
+        return f"{self.labels[1]} is {self._pace}: {why}{reasons}."
 
     @property
     def _pace(self) -> str:
         """Return the factor between both, by goodput or, without one, by time."""
         rates, good = [each.main["goodput"] for each in self.flows], self.labels[0]
-        of = f"({_against(self.rows[0])})"
+        of = f"({self.rows[0].against})"
         if not all(rates):
             rates, of = [1 / max(each.facts.duration, 1) for each in self.flows], "(by its time)"
         if max(rates) < _EQUAL * min(rates):
@@ -239,18 +224,13 @@ class CaptureComparison:
         for name in ("", *self.labels, ""):
             table.add_column(Text(name), overflow="fold")
         for row in self.rows:
+            mark, style = ("differs", "bold") if row.differs else ("", "")
             if any(row.values):
-                mark = "differs" if row.differs else ""
-                style = "bold" if row.differs else ""
                 table.add_row(row.figure.name, *map(Text, row.texts), mark, style=style)
         console.print(table)
         console.print(Text(self.matched))
         for label, each in zip(self.labels, self.flows, strict=True):
             console.print(Text(f"{label}: {verdict(each.facts).sentence}"))
-
-
-def _against(row: ComparedRow) -> str:
-    return f"{row.texts[1]} against {row.texts[0]}"
 
 
 def compare(good: ListedCapture, bad: ListedCapture, labels: list[str]) -> CaptureComparison:
@@ -263,27 +243,25 @@ def compare(good: ListedCapture, bad: ListedCapture, labels: list[str]) -> Captu
             raise TcplabError(
                 f"{capture.file.path} has no TCP connection to compare.", "Check the filter."
             )
-    there, here = _largest(bad), _largest(good)
-    words = "the largest of each, for no two have the same server port"
+    largest = _largest(good), _largest(bad)
+    places, words = (largest[0][0], largest[1][0]), "the largest of each, for no two have the same"
+    words += " server port"
     for columns, name in _LIKENESS:
-        if found := _alike(good, bad, (here, there), columns):
-            here, there, words = [found[0]], [found[1]], f"by {name}"
+        if found := _alike(good, bad, largest, columns):
+            places, words = found, f"by {name}"
             break
-    first, second = (
-        next(capture.facts(places[:1])) for capture, places in ((good, here), (bad, there))
-    )
+    pairs = zip((good, bad), places, strict=True)
+    facts = [next(capture.facts([place])) for capture, place in pairs]
     matched = (
-        f"Compared: connection {first.number} of {good.height:,} with"
-        f" {second.number} of {bad.height:,}, {words}."
+        f"Compared: connection {facts[0].number} of {good.height:,} with"
+        f" {facts[1].number} of {bad.height:,}, {words}."
     )
-    flows = ComparedFlow(first, features(first)), ComparedFlow(second, features(second))
+    first, second = (ComparedFlow(each, features(each)) for each in facts)
     rows = [
-        ComparedRow(
-            figure, (figure.value(flows[0]), figure.value(flows[1])), figure.least(flows[1])
-        )
-        for figure in FIGURES
+        ComparedRow(each, (each.value(first), each.value(second)), each.least(second))
+        for each in FIGURES
     ]
-    return CaptureComparison((labels[0], labels[1]), flows, matched, tuple(rows))
+    return CaptureComparison((labels[0], labels[1]), (first, second), matched, tuple(rows))
 
 
 def _largest(capture: ListedCapture) -> list[int]:
@@ -318,55 +296,49 @@ def rows(connections: tuple[MatchedConnection, ...]) -> ColumnTable:
 
     The other columns are those of analysis.flows.matching.PathSummary.
     """
-    return ColumnTable.of_rows([row for connection in connections for row in _rows(connection)])
+    return ColumnTable.of_rows(
+        [
+            {
+                "connection": each.near["connection"],
+                "connection_far": each.far["connection"],
+                "source": source,
+                "target": target,
+                **asdict(summary(way)),
+                "clock_offset": each.offset,
+                "clock_skew": each.drift.skew if each.drift else None,
+            }
+            for each in connections
+            for way, (source, target) in _ways(each)
+        ]
+    )
 
 
-def _rows(connection: MatchedConnection) -> Iterator[dict[str, Any]]:
+def _ways(
+    connection: MatchedConnection,
+) -> Iterator[tuple[DirectionMatch, tuple[str, str]]]:
+    """Yield both ways with their sender and receiver, which their packets name if there are any."""
+    a, b = (f"{connection.near[f'host_{end}']}:{connection.near[f'port_{end}']}" for end in "ab")
     for way, forward in ((connection.forward, True), (connection.back, False)):
-        source, target = _ends(connection, way, forward)
-        yield {
-            "connection": connection.near["connection"],
-            "connection_far": connection.far["connection"],
-            "source": source,
-            "target": target,
-            **asdict(summary(way)),
-            "clock_offset": connection.offset,
-            "clock_skew": connection.drift.skew if connection.drift else None,
-        }
-
-
-def _ends(connection: MatchedConnection, way: DirectionMatch, forward: bool) -> tuple[str, str]:
-    """Return the sender and receiver of `way`: its packets name which frames call the sender a."""
-    ends = [f"{connection.near[f'host_{end}']}:{connection.near[f'port_{end}']}" for end in "ab"]
-    by_a = bool(way.packets["forward"].values[0]) if len(way.packets) else forward
-    return (ends[0], ends[1]) if by_a else (ends[1], ends[0])
+        by_a = bool(way.packets["forward"].values[0]) if len(way.packets) else forward
+        yield way, (a, b) if by_a else (b, a)
 
 
 def show(connections: tuple[MatchedConnection, ...], console: Console) -> None:
     """Print a table for each of the connections with most packets."""
-    largest = sorted(
-        connections,
-        key=lambda connection: -len(connection.forward.packets) - len(connection.back.packets),
-    )
-    for connection in largest[:MOST]:
-        ways = (connection.forward, connection.back)
-        ends = [
-            _ends(connection, way, forward)
-            for way, forward in zip(ways, (True, False), strict=True)
-        ]
+    sizes = [-len(each.forward.packets) - len(each.back.packets) for each in connections]
+    for _, at in sorted(zip(sizes, range(len(sizes)), strict=True))[:MOST]:
+        connection, facts = connections[at], list[dict[str, str]]()
         title = f"Connection {connection.near['connection']}: both captures together"
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         table.add_column("")
-        for source, target in ends:
+        for way, (source, target) in _ways(connection):
             table.add_column(Text(f"{source}\n\N{RIGHTWARDS ARROW} {target}"), overflow="fold")
-        facts = [_facts(summary(way)) for way in ways]
+            facts.append(_facts(summary(way)))
         for name in facts[0]:
-            table.add_row(name, *(Text(facts_of_way[name]) for facts_of_way in facts))
+            table.add_row(name, *(Text(of_way[name]) for of_way in facts))
         console.print(table)
-    if len(connections) > MOST:
-        console.print(
-            f"And {len(connections) - MOST:,} more connections; --out FOLDER writes them all."
-        )
+    if left := len(connections[MOST:]):
+        console.print(f"And {left:,} more connections; --out FOLDER writes them all.")
     console.print(_clocks(connections))
 
 
@@ -374,52 +346,35 @@ def _facts(path: PathSummary) -> dict[str, str]:
     share, size = fmt.share(path.lost, path.sent), fmt.size(path.lost_bytes)
     lost = f"{path.lost:,} ({share}), {size}" if path.lost else "none"
     undecided = f"; {path.undecided:,} not known" if path.undecided else ""
-    delays = (path.delay_least, path.delay_median, path.delay_greatest)
+    extent = fmt.counted(path.largest_extent, "packet")
     return {
         "Packets sent": f"{path.sent:,}",
         "Lost on the way": lost + undecided,
         "Sent needlessly": f"{path.needless:,}",
-        "Overtaken": (
-            f"{path.reordered:,}, by at most {fmt.counted(path.largest_extent, 'packet')}"
-            if path.reordered
-            else "none"
-        ),
+        "Overtaken": f"{path.reordered:,}, by at most {extent}" if path.reordered else "none",
         "Arrived twice": f"{path.copies:,}",
         "Seen at arrival only": f"{path.unsent:,}",
-        "Delay least": fmt.milliseconds(delays[0]),
-        "Delay median": fmt.milliseconds(delays[1]),
-        "Delay greatest": fmt.milliseconds(delays[2]),
+        "Delay least": fmt.milliseconds(path.delay_least),
+        "Delay median": fmt.milliseconds(path.delay_median),
+        "Delay greatest": fmt.milliseconds(path.delay_greatest),
     }
 
 
 def _clocks(connections: tuple[MatchedConnection, ...]) -> str:
     """Describe how far one-way delays can be believed."""
-    drift = connections[0].drift
-    if connections[0].offset:
-        offset = fmt.milliseconds(connections[0].offset)
-        rate = f", and it gained {_rate(drift)}, which was taken out too" if drift else ""
-        return f"The second capture's clock was taken back by {offset}{rate}."
+    drift, offset = connections[0].drift, connections[0].offset
+    rate = f"{drift.skew * 1e6:,.1f} ppm" if drift else ""  # microseconds a second
+    if offset:
+        gained = f", and it gained {rate}, which was taken out too" if drift else ""
+        return f"The second capture's clock was taken back by {fmt.milliseconds(offset)}{gained}."
     if drift:
         most = fmt.milliseconds(drift.greatest)
         return (
-            f"Note: the clocks drift: the second capture's gains {_rate(drift)} on the first's, by"
+            f"Note: the clocks drift: the second capture's gains {rate} on the first's, by"
             f" which delays are wrong by up to {most}. --align-clocks takes it out."
         )
-    return _unaligned(*(_least(ways) for ways in zip(*map(_ways, connections), strict=True)))
-
-
-def _ways(connection: MatchedConnection) -> tuple[DirectionMatch, DirectionMatch]:
-    return connection.forward, connection.back
-
-
-def _least(ways: Iterable[DirectionMatch]) -> int:
-    """Return the least delay of ways in one direction, 0 if none is known."""
-    return min(
-        (found for way in ways if (found := summary(way).delay_least) is not None), default=0
-    )
-
-
-def _unaligned(ahead: int, back: int) -> str:
+    ahead = _least([each.forward for each in connections])
+    back = _least([each.back for each in connections])
     if min(ahead, back) < 0:
         return (
             "Negative delays: the clocks differ. --align-clocks takes the two directions' least"
@@ -434,6 +389,8 @@ def _unaligned(ahead: int, back: int) -> str:
     return "Delays are by the two captures' own clocks; --align-clocks takes a difference out."
 
 
-def _rate(drift: ClockDrift) -> str:
-    """In microseconds a second, which are parts per million."""
-    return f"{drift.skew * 1e6:,.1f} ppm"
+def _least(ways: Iterable[DirectionMatch]) -> int:
+    """Return the least delay of ways in one direction, 0 if none is known."""
+    return min(
+        (found for way in ways if (found := summary(way).delay_least) is not None), default=0
+    )

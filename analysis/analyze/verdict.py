@@ -63,18 +63,21 @@ class CauseRule:
     works `anywhere` needs no handshake: of those about limits, rounds, round trips and windows do.
     """
 
-    name: str
     cause: Cause
     when: Callable[[Features], bool]
-    share: Callable[[Features], float | None]
+    part: Callable[[Features], float] | None
+    anywhere: bool
     because: str
     whole: str
     packets: str
     confidence: str
-    anywhere: bool
+    name: str
 
     def fits(self, f: Features) -> bool:
         return (self.anywhere or f.place != "unknown") and self.when(f)
+
+    def share(self, f: Features) -> float | None:
+        return self.part(f) if self.part else None
 
     def verdict(self, f: Features, facts: ConnectionFacts) -> SlownessVerdict:
         names = re.findall(r"{(\w+)}", self.because)
@@ -131,10 +134,12 @@ def _packets(name: str, f: Features, facts: ConnectionFacts) -> tuple[int, int]:
         way = facts.server if name == "server" else facts.client
         return (int(way["answer_slowest"]),) * 2
     if name == "silent":
-        return (int(_silent(f, facts)["loss_last"]),) * 2
+        return (int(facts.directions[_silent_way(f) or 0]["loss_last"]),) * 2
     if name == "timeouts":
         name = "loss" if main["loss_first"] else "limited_network"
-    way = _delayed(facts) if name == "delayed_ack" else main
+    way = main
+    if name == "delayed_ack":
+        way = max(facts.directions, key=lambda way: int(way["delayed_ack_time"]))
     return int(way[f"{name}_first"]), int(way[f"{name}_last"])
 
 
@@ -167,9 +172,7 @@ def _is_policed(f: Features) -> bool:
     if f.loss_events < OUTAGES or (f.is_queued and not f.has_sack):
         return False
     in_bursts = f.is_direct and f.lost > POLICED * f.loss_events
-    if f.policing() is None:
-        return in_bursts
-    return _explains(f) or (in_bursts and not f.has_sack)
+    return _explains(f) or (in_bursts and (f.policing() is None or not f.has_sack))
 
 
 def _loses_singly(f: Features) -> bool:
@@ -268,11 +271,6 @@ def _marks(f: Features) -> bool:
     return is_most and not f.loss_events and not _is_bloated(f)
 
 
-def _tries(f: Features, facts: ConnectionFacts) -> str:
-    times = int(facts.row["syns_a2b"])
-    return f"{times} SYNs in {fmt.seconds(f.duration)}" if times > 1 else "its only SYN"
-
-
 def _hole(f: Features, facts: ConnectionFacts) -> str:
     proof = "a hole before these stays open"
     if _repeats_full(f):
@@ -281,12 +279,8 @@ def _hole(f: Features, facts: ConnectionFacts) -> str:
     return f"{proof}; {told['reporter']} reports an MTU of {told['mtu']:,}" if told else proof
 
 
-def _silent(f: Features, facts: ConnectionFacts) -> DirectionFacts:
-    return facts.directions[_silent_way(f) or 0]
-
-
 def _silence(f: Features, facts: ConnectionFacts) -> str:
-    way = _silent(f, facts)
+    way = facts.directions[_silent_way(f) or 0]
     times = fmt.counted(repeats(way), "repeat")
     return f"{way.target} answered none of {times} in {fmt.seconds(silence(facts, way))}"
 
@@ -316,10 +310,6 @@ def _reordered(f: Features, facts: ConnectionFacts) -> str:
     return f"{fmt.counted(f.needless, 'retransmission')} repaired no loss"
 
 
-def _delayed(facts: ConnectionFacts) -> DirectionFacts:
-    return max(facts.directions, key=lambda way: int(way["delayed_ack_time"]))
-
-
 def _turns(facts: ConnectionFacts, way: DirectionFacts, time: int) -> str:
     number, median, slow = (int(way[name]) for name in ("answers", "answer_p50", "answer_p95"))
     each, slowest = fmt.seconds(median), fmt.seconds(slow)
@@ -337,22 +327,15 @@ def _first(facts: ConnectionFacts, way: DirectionFacts) -> str:
 
 
 def _idle(f: Features, facts: ConnectionFacts) -> str:
-    way = facts.client
+    way, each = facts.client, fmt.seconds(f.message_time)
+    rest = f"{facts.directions[0].source} wrote {f.message} B each {each}"
     if f.is_mutual and f.is_sparse:
-        rest = f"messages of {f.message} B, one in {fmt.seconds(f.message_time)}"
+        rest = f"messages of {f.message} B, one in {each}"
     elif f.client:
-        rest = f"the {facts.role(way)} ({way.source}) asked again after {_longest(way)}"
-    else:
-        rest = (
-            f"{facts.directions[0].source} wrote {f.message} B each {fmt.seconds(f.message_time)}"
-        )
-    return (
-        f"{fmt.seconds(f.unasked)} of {fmt.seconds(f.duration)} in which no answer was due; {rest}"
-    )
-
-
-def _longest(way: DirectionFacts) -> str:
-    return fmt.seconds(int(way["answer_p99"]))
+        longest = fmt.seconds(int(way["answer_p99"]))
+        rest = f"the {facts.role(way)} ({way.source}) asked again after {longest}"
+    idle, whole = fmt.seconds(f.unasked), fmt.seconds(f.duration)
+    return f"{idle} of {whole} in which no answer was due; {rest}"
 
 
 def _unknown(f: Features, facts: ConnectionFacts) -> str:
@@ -375,7 +358,11 @@ def _unknown(f: Features, facts: ConnectionFacts) -> str:
 WORDS: Mapping[str, Callable[[Features, ConnectionFacts], str]] = {
     "unknown": _unknown,
     "duration": lambda f, _: fmt.seconds(f.duration),
-    "tries": _tries,
+    "tries": lambda f, facts: (
+        f"{syns} SYNs in {fmt.seconds(f.duration)}"
+        if (syns := int(facts.row["syns_a2b"])) > 1
+        else "its only SYN"
+    ),
     "port": lambda _, facts: str(facts.row["port_b"]),
     "late": lambda f, _: fmt.seconds(f.connect_time - f.trip),
     "hole": _hole,
@@ -425,21 +412,14 @@ def _waited(f: Features, end: int) -> float:
     return wait / f.duration if wait > f.trip and f.duration else 0.0
 
 
-def _no_share(_f: Features) -> None:
-    """Return the share of a rule that is not about time."""
-
-
-_Condition = tuple[Callable[[Features], bool], Callable[[Features], float | None]]
+_Condition = tuple[Callable[[Features], bool], Callable[[Features], float] | None]
 _CONDITIONS: Mapping[str, _Condition] = {
-    "unanswered": (lambda f: f.is_unanswered, _no_share),
-    "refused": (lambda f: f.is_refused, _no_share),
-    "lost_syn": (
-        lambda f: f.syns >= 3 and _open_late(f) >= MOST,
-        _open_late,
-    ),
-    "black_hole": (lambda f: _is_black_hole(f) and not f.reported_mtu, _no_share),
-    "reported_hole": (_is_black_hole, _no_share),
-    "silent": (lambda f: _silent_way(f) is not None, _no_share),
+    "unanswered": (lambda f: f.is_unanswered, None),
+    "refused": (lambda f: f.is_refused, None),
+    "lost_syn": (lambda f: f.syns >= 3 and _open_late(f) >= MOST, _open_late),
+    "black_hole": (lambda f: _is_black_hole(f) and not f.reported_mtu, None),
+    "reported_hole": (_is_black_hole, None),
+    "silent": (lambda f: _silent_way(f) is not None, None),
     "closed": (lambda f: _read_time(f) >= MOST * f.time, lambda f: _read_time(f) / f.time),
     "unscaled": (lambda f: _is_windowed(f) and f.is_unscaled, _window_share),
     "window": (lambda f: _is_windowed(f) and not f.is_unscaled, _window_share),
@@ -472,7 +452,7 @@ _CONDITIONS: Mapping[str, _Condition] = {
         lambda f: f.client > f.server and _answers(f, f.client, f.answers[1]) and not _is_idle(f),
         lambda f: f.client / f.time,
     ),
-    "idle": (lambda f: _is_idle(f), lambda f: min(f.unasked / f.time, 1.0)),
+    "idle": (_is_idle, lambda f: min(f.unasked / f.time, 1.0)),
     "path": (
         lambda f: f.trip >= LONG_TRIP and f.path >= MOST * f.duration and f.answers[0] > 0,
         lambda f: min(f.path / max(f.duration, 1), 1.0),
@@ -487,24 +467,21 @@ _CONDITIONS: Mapping[str, _Condition] = {
     ),
     "first_server": (lambda f: _waited(f, 0) >= MOST, lambda f: _waited(f, 0)),
     "first_client": (lambda f: _waited(f, 1) >= MOST, lambda f: _waited(f, 1)),
-    "reset": (lambda f: f.is_reset, _no_share),
-    "brief": (lambda f: f.duration < BRIEF, _no_share),
-    "unknown": (lambda f: True, _no_share),
+    "reset": (lambda f: f.is_reset, None),
+    "brief": (lambda f: f.duration < BRIEF, None),
+    "unknown": (lambda f: True, None),
 }
-"""When each rule of causes.csv fits, and the share of the time that its cause took."""
+"""When each rule of causes.csv fits, and the share of the time that its cause took, if any."""
 
 
 def _rules(stage: str) -> tuple[CauseRule, ...]:
+    texts = ("sentence", "share_of", "packets", "confidence", "rule")
     return tuple(
         CauseRule(
-            *(
-                row["rule"],
-                Cause[row["cause"]],
-                *_CONDITIONS[row["rule"]],
-                row["sentence"],
-                row["share_of"],
-            ),
-            *(row["packets"], row["confidence"], stage != "limit" or bool(row["anywhere"])),
+            Cause[row["cause"]],
+            *_CONDITIONS[row["rule"]],
+            stage != "limit" or bool(row["anywhere"]),
+            *(row[name] for name in texts),
         )
         for row in TABLE
         if row["stage"] == stage
