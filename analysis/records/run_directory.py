@@ -12,14 +12,7 @@ from typing import Any
 
 import msgspec
 
-from analysis.records.json_reader import (
-    Problems,
-    UnreadableJson,
-    read,
-    read_object,
-    require_known_format,
-    typed,
-)
+from analysis.records import json_reader
 from analysis.records.spec_file import RunCondition, RunFlow, RunManifest, SpecFile
 from analysis.records.trial_files import TrialFiles
 from topologies import untrusted
@@ -45,7 +38,7 @@ class Trial:
         """Its path inside the run."""
         return f"raw/seed-{self.seed}/{self.condition.name}"
 
-    def starts(self, flows: Sequence[RunFlow], problems: Problems) -> list[float]:
+    def starts(self, flows: Sequence[RunFlow], problems: json_reader.Problems) -> list[float]:
         """Return when each flow starts, in seconds, as the seed drew it or the spec says.
 
         All are 0 if one cannot be read, which is noted.
@@ -122,12 +115,12 @@ class RunRecord:
         return next((name for name in self.captures if name.startswith(f"{host}-")), None)
 
 
-def read_run(path: Path, problems: Problems) -> RunRecord:
+def read_run(path: Path, problems: json_reader.Problems) -> RunRecord:
     """The run in `path`. Raises UsageError if there is none, TcplabError for a newer format."""
     _require_run_directory(path)
-    manifest = read(RunManifest, path / "manifest.json", problems, "manifest.json")
-    require_known_format(manifest.format)
-    spec = read(SpecFile, path / "spec.json", problems, "spec.json")
+    manifest = json_reader.read(RunManifest, path / "manifest.json", problems, "manifest.json")
+    json_reader.require_known_format(manifest.format)
+    spec = json_reader.read(SpecFile, path / "spec.json", problems, "spec.json")
     seeds, conditions = _seeds(path, manifest), _conditions(path, spec, problems)
     trials = tuple(
         Trial(seed, condition, path / "raw" / f"seed-{seed}" / condition.name)
@@ -142,8 +135,8 @@ def read_run(path: Path, problems: Problems) -> RunRecord:
 
 def run_of(raw: Path, spec: dict[str, Any], seed: int = 1) -> RunRecord:
     """The run of one seed from what its spec.json holds and its raw files in `raw`."""
-    record = typed(SpecFile, spec)
-    conditions = _conditions(raw, record, Problems())
+    record = json_reader.typed(SpecFile, spec)
+    conditions = _conditions(raw, record, json_reader.Problems())
     trials = tuple(Trial(seed, condition, raw / condition.name) for condition in conditions)
     return RunRecord(
         raw, RunManifest(), record, (seed,), conditions, _flows(record), trials, _captures(record)
@@ -194,7 +187,9 @@ def _seeds(path: Path, manifest: RunManifest) -> tuple[int, ...]:
     return tuple(sorted(int(match[1]) for match in matches if match))
 
 
-def _conditions(path: Path, spec: SpecFile, problems: Problems) -> tuple[RunCondition, ...]:
+def _conditions(
+    path: Path, spec: SpecFile, problems: json_reader.Problems
+) -> tuple[RunCondition, ...]:
     """The conditions that spec.json lists, or those that have a folder."""
     usable = tuple(entry for entry in spec.conditions if _NAME.fullmatch(entry.name))
     if len(usable) < len(spec.conditions):
@@ -220,7 +215,7 @@ def _captures(spec: SpecFile) -> tuple[str, ...]:
     return tuple(filter(_NAME.fullmatch, spec.captures))
 
 
-def _is_present(trial: Trial, problems: Problems) -> bool:
+def _is_present(trial: Trial, problems: json_reader.Problems) -> bool:
     if trial.folder.is_dir():
         return True
     problems.add(f"{trial.name} is missing: that repetition is left out.")
@@ -311,6 +306,6 @@ def _figure(claim: dict[str, Any]) -> str:
 def _content(file: Path) -> dict[str, Any]:
     """Return an empty record for a broken file: one bad run must not hide the others."""
     try:
-        return read_object(file)
-    except UnreadableJson:
+        return json_reader.read_object(file)
+    except json_reader.UnreadableJson:
         return {}

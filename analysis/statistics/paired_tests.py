@@ -15,21 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.fmt import decimals, fixed, signed
-from analysis.statistics.tests import (
-    CONFIDENCE,
-    at_least,
-    hodges_lehmann,
-    normal_below,
-    signed_rank,
-    student_quantile,
-)
+from analysis.statistics import tests
 
 Numbers = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 FEWEST = 6
 """Values that an interval needs: of five, least to greatest hold the median in only 94 %."""
-SIGNIFICANT = 1 - CONFIDENCE
+SIGNIFICANT = 1 - tests.CONFIDENCE
 
 _NEGLIGIBLE = 1e-12
 _SMALL_COUNT = 100
@@ -189,7 +182,7 @@ def _log_power(count: int, places: Indices) -> Numbers:
 
 def _among(count: int, rank: int, places: int) -> float:
     """The probability that the `rank`-th of `count` draws is among the first `places` values."""
-    return at_least(rank, count, places / count)
+    return tests.at_least(rank, count, places / count)
 
 
 @lru_cache(maxsize=4096)
@@ -202,8 +195,8 @@ def _tail(count: int) -> float:
     Statistician 69(4), 2015, https://doi.org/10.1080/00031305.2015.1089789). The plain 2.5 %
     gave 87 % coverage for 7 values.
     """
-    quantile = student_quantile(count - 1, (1 + CONFIDENCE) / 2)
-    return normal_below(-sqrt(count / (count - 1)) * quantile)
+    quantile = tests.student_quantile(count - 1, (1 + tests.CONFIDENCE) / 2)
+    return tests.normal_below(-sqrt(count / (count - 1)) * quantile)
 
 
 def paired(
@@ -267,8 +260,8 @@ def seen_of(*samples: Sequence[float] | Numbers) -> list[Hashable]:
 def _compared(scale: Literal["ratio", "difference"], unrounded: Numbers) -> Paired:
     """The summary of logarithms of ratios, or of differences."""
     values: Numbers = np.round(unrounded, _DIGITS)
-    estimate, low, high = (_on_scale(scale, value) for value in hodges_lehmann(values))
-    count, p = len(values), signed_rank(values)
+    estimate, low, high = (_on_scale(scale, value) for value in tests.hodges_lehmann(values))
+    count, p = len(values), tests.signed_rank(values)
     if count < FEWEST:
         return Paired(scale, estimate, None, None, count, p)
     return Paired(scale, estimate, low, high, count, p)
