@@ -113,12 +113,13 @@ def judge_direction(
     if pair.copies:
         return _of_copies(question, claim, pair, compared.unit)
     evidence = _evidence(pair, compared.unit)
-    if not pair.shows_difference:
-        sentence = f"it is open whether {claim}: {evidence}. No difference would fit that too."
-        return _decided(question, claim, ClaimWord.NOT_SHOWN, sentence, pair)
     seen = "larger" if pair.estimate > pair.neutral else "smaller"
     word = ClaimWord.SHOWN if seen == direction else ClaimWord.CONTRADICTED
-    return _decided(question, claim, word, f"{compared.is_of_first(seen)}: {evidence}.", pair)
+    sentence = f"{compared.is_of_first(seen)}: {evidence}."
+    if not pair.shows_difference:
+        word = ClaimWord.NOT_SHOWN
+        sentence = f"it is open whether {claim}: {evidence}. No difference would fit that too."
+    return _decided(question, claim, word, sentence, pair)
 
 
 def judge_equal(question: str, compared: ComparedSamples, margin: float) -> ClaimVerdict:
@@ -162,27 +163,20 @@ class ClaimedRange:
     @property
     def words(self) -> str:
         """The range in a sentence: "at least 1.05 times what the link alone needs"."""
-        return self._ends + (f" {self.expectation}" if self.expectation else "")
+        return f"{self.ends} {self.expectation}".strip()
 
     @property
-    def _ends(self) -> str:
+    def ends(self) -> str:
+        """The range after a sentence that has named the expectation: "at least 1.05 times"."""
         ends = [written(end) for end in (self.low, self.high) if end is not None]
         beginning = "at least " if self.high is None else "at most " if self.low is None else ""
         unit = "times" if self.expectation else self.unit
         return f"{beginning}{' to '.join(ends)} {unit}".strip()
 
-    @property
-    def claimed(self) -> str:
-        """The range after a sentence that has named the expectation: "claimed: at least 1.05"."""
-        return f"claimed: {self._ends}"
-
     def of(self, figure: str) -> str:
         """A figure as a multiple of the expectation, or in the unit."""
-        return (
-            f"{figure} times {self.expectation}"
-            if self.expectation
-            else (f"{figure} {self.unit}".strip())
-        )
+        unit = f"times {self.expectation}" if self.expectation else self.unit
+        return f"{figure} {unit}".strip()
 
 
 def judge_within(
@@ -203,17 +197,19 @@ def judge_within(
         return _undecided(question, claim, None, len(measured))
     least = -inf if claimed.low is None else claimed.low
     most = inf if claimed.high is None else claimed.high
-    word = _lies(around.low, around.high, least, most)
-    ends = f"{_figure(around, around.low)} to {_figure(around, around.high)}"
-    found = f"median of {around.count} repetitions, 95 % interval {ends}"
-    ends_of: tuple[float | None, float | None] = (around.low, around.high)
+    ends: tuple[float | None, float | None] = (around.low, around.high)
+    low, middle, high = (_figure(around, each) for each in (around.low, around.median, around.high))
+    found = f"median of {around.count} repetitions, 95 % interval {low} to {high}"
     if are_copies(trajectories or seen_of(measured)):
-        found, ends_of = f"all {around.count} repetitions, {COPIES}", (None, None)
-    figure = claimed.of(_figure(around, around.median))
-    sentence = f"{what} is {figure} ({found}; {claimed.claimed})."
-    scale: Literal["ratio", "difference"] = "ratio" if claimed.expectation else "difference"
-    figures = (around.median, *ends_of, None, around.count)
-    return ClaimVerdict(question, claim, word, sentence, scale, *figures)
+        found, ends = f"all {around.count} repetitions, {COPIES}", (None, None)
+    return ClaimVerdict(
+        question,
+        claim,
+        _lies(around.low, around.high, least, most),
+        f"{what} is {claimed.of(middle)} ({found}; claimed: {claimed.ends}).",
+        "ratio" if claimed.expectation else "difference",
+        *(around.median, *ends, None, around.count),
+    )
 
 
 def _lies(low: float, high: float, least: float, most: float) -> ClaimWord:
@@ -245,22 +241,22 @@ def _decided(
 
 def _of_copies(question: str, claim: str, pair: Paired, unit: str) -> ClaimVerdict:
     """Not shown: seeds that repeat one trajectory are no sample."""
-    large = " as large" if pair.scale == "ratio" else ""
     sentence = (
-        f"the seeds cannot show whether {claim}: {estimate(pair, unit)}{large} in all"
+        f"the seeds cannot show whether {claim}: {_estimate(pair, unit)} in all"
         f" {pair.count} repetitions, {COPIES}."
     )
     verdict = _decided(question, claim, ClaimWord.NOT_SHOWN, sentence, pair)
     return replace(verdict, p=None)
 
 
+def _estimate(pair: Paired, unit: str) -> str:
+    return estimate(pair, unit) + " as large" * (pair.scale == "ratio")
+
+
 def _evidence(pair: Paired, unit: str) -> str:
     """Such as "1.3 times as large (10 repetitions, 95 % interval 1.1 to 1.5, p = 0.02)"."""
-    large = " as large" if pair.scale == "ratio" else ""
-    return (
-        f"{estimate(pair, unit)}{large} ({pair.count} repetitions, {interval(pair)},"
-        f" p {probability(pair.p)})"
-    )
+    sample = f"{pair.count} repetitions, {interval(pair)}, p {probability(pair.p)}"
+    return f"{_estimate(pair, unit)} ({sample})"
 
 
 def _figure(around: MedianInterval, value: float) -> str:

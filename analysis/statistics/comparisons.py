@@ -55,31 +55,21 @@ def compare(sweep: SweepRecord, samples: SweepSamples) -> list[LevelComparison]:
     if sweep.compare is None or samples.is_empty:
         return []
     comparisons = list(_pairs(sweep, samples, sweep.compare))
-    corrected = paired_tests.holm(
-        [comparison.paired.p if comparison.paired else 1.0 for comparison in comparisons]
-    )
-    return [
-        replace(comparison, corrected=p)
-        for comparison, p in zip(comparisons, corrected, strict=True)
-    ]
+    corrected = paired_tests.holm([each.paired.p if each.paired else 1.0 for each in comparisons])
+    return [replace(each, corrected=p) for each, p in zip(comparisons, corrected, strict=True)]
 
 
 def _pairs(sweep: SweepRecord, samples: SweepSamples, axis: int) -> Iterator[LevelComparison]:
     levels, name = sweep.factors[axis].values, sweep.factors[axis].short
     others = tuple(place for place in range(len(sweep.shape)) if place != axis)
-    values = np.moveaxis(samples.values, axis, 0)
-    for rest in np.ndindex(values.shape[1:-1]):
+    for rest in np.ndindex(*(sweep.shape[other] for other in others)):
         for first, second in level_pairs(len(levels)):
-            place = (*rest[:axis], first, *rest[axis:])
-            trajectories = samples.trajectories(
-                [(*rest[:axis], each, *rest[axis:]) for each in (first, second)]
-            )
-            paired = paired_tests.paired(
-                values[(first, *rest)], values[(second, *rest)], trajectories
-            )
-            where = sweep.described(place, others)
+            places = [(*rest[:axis], level, *rest[axis:]) for level in (first, second)]
+            before, after = (samples.values[place] for place in places)
+            paired = paired_tests.paired(before, after, samples.trajectories(places))
+            where = sweep.described(places[0], others)
             pair = levels[first], levels[second]
-            yield LevelComparison(place, where, *pair, second, paired, factor=name)
+            yield LevelComparison(places[0], where, *pair, second, paired, factor=name)
 
 
 def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamples) -> str:
@@ -105,62 +95,49 @@ def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamp
 
 
 def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
-    counted = Counter(
-        (comparison.first, comparison.second, comparison.verdict) for comparison in comparisons
-    )
+    pairs: dict[tuple[str, str], Counter[DifferenceVerdict]] = {}
+    for each in comparisons:
+        pairs.setdefault((each.first, each.second), Counter())[each.verdict] += 1
     return [
         f"{second} against {first}: "
         + ", ".join(
-            f"{verdict} in {counted[first, second, verdict]}"
-            for verdict in DifferenceVerdict
-            if counted[first, second, verdict]
+            f"{verdict} in {found[verdict]}" for verdict in DifferenceVerdict if found[verdict]
         )
         + "."
-        for first, second in dict.fromkeys(
-            (comparison.first, comparison.second) for comparison in comparisons
-        )
+        for (first, second), found in pairs.items()
     ]
 
 
 def too_few(comparisons: Sequence[LevelComparison]) -> list[str]:
     """Say that the test cannot show any difference, which must not look like agreement."""
-    seeds = max(
-        (comparison.paired.count for comparison in comparisons if comparison.paired), default=0
-    )
+    seeds = max((each.paired.count for each in comparisons if each.paired), default=0)
     needed = paired_tests.fewest_seeds(len(comparisons))
     if seeds >= needed:
         return []
     those = "One seed" if seeds == 1 else f"{seeds:,} seeds"
     family = "" if len(comparisons) == 1 else f" in any of {len(comparisons)} comparisons"
-    return [
-        f"{those} cannot show a difference{family}: it takes at least {needed} (--seeds {needed})."
-    ]
+    need = f"it takes at least {needed} (--seeds {needed})."
+    return [f"{those} cannot show a difference{family}: {need}"]
 
 
 def csv_text(
     comparisons: Sequence[LevelComparison], sweep: SweepRecord, samples: SweepSamples
 ) -> str:
     """comparisons.csv: a column for each other factor, the two levels, and the figures in full."""
-    others = [factor.name for axis, factor in enumerate(sweep.factors) if axis != sweep.compare]
+    axes = [axis for axis in range(len(sweep.factors)) if axis != sweep.compare]
     figures = ("scale", "unit", "estimate", "low", "high", "seeds", "p", "p_holm", "verdict")
-    rows = (_csv_row(comparison, sweep, samples.unit) for comparison in comparisons)
-    return csv_lines([[*others, "first", "second", *figures], *rows])
-
-
-def _csv_row(
-    comparison: LevelComparison, sweep: SweepRecord, unit: str
-) -> list[str | float | None]:
-    placed = zip(sweep.factors, comparison.place, strict=True)
-    others = [
-        factor.values[level] for axis, (factor, level) in enumerate(placed) if axis != sweep.compare
+    rows: list[list[str | float | None]] = [
+        [*(sweep.factors[axis].name for axis in axes), "first", "second", *figures]
     ]
-    paired, levels = comparison.paired, (comparison.first, comparison.second)
-    figures: tuple[str | float | None, ...] = (*[None] * 5, 0, None)
-    if paired:
-        shown = "" if paired.scale == "ratio" else unit
-        ends = (paired.low, paired.high)
-        figures = (paired.scale, shown, paired.estimate, *ends, paired.count, paired.p)
-    return [*others, *levels, *figures, comparison.corrected, comparison.verdict]
+    for each in comparisons:
+        others = [sweep.factors[axis].values[each.place[axis]] for axis in axes]
+        found: list[str | float | None] = [*[None] * 5, 0, None]
+        if paired := each.paired:
+            unit = "" if paired.scale == "ratio" else samples.unit
+            ends = (paired.low, paired.high)
+            found = [paired.scale, unit, paired.estimate, *ends, paired.count, paired.p]
+        rows.append([*others, each.first, each.second, *found, each.corrected, each.verdict])
+    return csv_lines(rows)
 
 
 def row(comparison: LevelComparison, unit: str) -> tuple[str, ...]:

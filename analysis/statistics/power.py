@@ -7,11 +7,12 @@ asymptotic efficiency of the signed-rank test, 3 / pi of Student's (Lehmann, Non
 from functools import lru_cache
 from itertools import combinations
 from math import pi, sqrt
+from statistics import NormalDist
 
 import numpy as np
 
 from analysis.statistics.paired_tests import SIGNIFICANT, fewest_seeds
-from analysis.statistics.tests import normal_quantile, null_of_ranks
+from analysis.statistics.tests import null_of_ranks
 
 POWER = 0.8
 """Share of sweeps that show the difference."""
@@ -37,21 +38,17 @@ def least_difference(seeds: int, comparisons: int = 1) -> float | None:
     if seeds < fewest_seeds(comparisons):
         return None
     if seeds > _EXACT:
-        reach = normal_quantile(1 - SIGNIFICANT / comparisons / 2) + normal_quantile(POWER)
+        quantile = NormalDist().inv_cdf
+        reach = quantile(1 - SIGNIFICANT / comparisons / 2) + quantile(POWER)
         return reach * sqrt(pi / 3 / seeds)
     draws = np.random.default_rng(seeds).standard_normal((_DRAWS, seeds))
-    critical = _critical(seeds, SIGNIFICANT / comparisons)
+    above = np.cumsum(null_of_ranks(seeds)[::-1])[::-1]
+    critical = int(np.argmax(2 * above < SIGNIFICANT / comparisons))
     low, high = 0.0, 8.0
     while high - low > 0.005:
         middle = (low + high) / 2
         low, high = (low, middle) if _power(draws + middle, critical) >= POWER else (middle, high)
     return high
-
-
-def _critical(seeds: int, level: float) -> int:
-    """Return the least sum of positive ranks whose two-sided p is below `level`."""
-    above = np.cumsum(null_of_ranks(seeds)[::-1])[::-1]
-    return int(np.argmax(2 * above < level))
 
 
 def _power(values: np.ndarray[tuple[int, int], np.dtype[np.float64]], critical: int) -> float:

@@ -105,45 +105,24 @@ def summarize(values: Sequence[float], mean_of: int = 1) -> Measurement | None:
         return None
     runs, is_mean = ValueSpan(min(values), max(values)), mean_of > 1
     center = fmean(values) if is_mean else median(values)
-    if len(values) < FEWEST:
-        return Measurement(center, runs, None, None, len(values))
-    further = next_mean(values, mean_of) if is_mean else next_run(values)
-    return Measurement(center, runs, _middle(values, is_mean), further, len(values))
-
-
-def _middle(values: Sequence[float], is_mean: bool) -> ValueSpan:
-    """The 95 % interval of the mean or the median; of equal values the value itself."""
-    if is_mean:
-        return true_mean(values)
-    interval = median_interval(values)
-    return ValueSpan(interval.low, interval.high) if interval else ValueSpan(values[0], values[0])
+    middle = further = None
+    if is_mean and len(values) >= FEWEST:
+        middle, further = true_mean(values), next_mean(values, mean_of)
+    elif interval := median_interval(values):
+        middle, further = ValueSpan(interval.low, interval.high), next_run(values)
+    return Measurement(center, runs, middle, further, len(values))
 
 
 def published_span(printed: str, unit: str) -> ValueSpan:
     """Return the range of a published number as printed: 9.35 to 9.45 for 9.4.
 
-    A rate or time stands for at least 2 %.
+    Zeros before the decimal point count as measured. A rate or time stands for at least 2 %.
     """
-    value = float(printed)
-    around = max(
-        _half_a_digit(printed),
-        TOLERANCE * abs(value) if _RATE_OR_TIME.fullmatch(unit.strip()) else 0.0,
-    )
+    value, exponent = float(printed), Decimal(printed).as_tuple().exponent
+    around = 0.5 * 10.0 ** min(exponent, 0) if isinstance(exponent, int) else 0.0
+    if _RATE_OR_TIME.fullmatch(unit.strip()):
+        around = max(around, TOLERANCE * abs(value))
     return ValueSpan(value - around, value + around)
-
-
-def _half_a_digit(printed: str) -> float:
-    """Half a unit of the last printed digit; zeros before the decimal point count as measured."""
-    exponent = Decimal(printed).as_tuple().exponent
-    return 0.5 * 10.0 ** min(exponent, 0) if isinstance(exponent, int) else 0.0
-
-
-def _span(row: PublishedRow) -> ValueSpan:
-    """Return the range that a law allows, else that of the number as printed."""
-    low, high = row.allowed_low, row.allowed_high
-    if low is high is None:
-        return published_span(row.printed, row.unit)
-    return ValueSpan(-inf if low is None else low, inf if high is None else high)
 
 
 def judge(published: float | None, span: ValueSpan | None, ours: Measurement | None) -> Agreement:
@@ -268,8 +247,14 @@ def judge_study(study: StudyEntry) -> JudgedStudy:
 
 
 def judge_row(row: PublishedRow, headline: Era | None = None) -> Judged:
-    """Judge a row; without a headline by the settings of its time, if it has such runs."""
-    span = None if row.published is None else _span(row)
+    """Judge a row; without a headline by the settings of its time, if it has such runs.
+
+    The number stands for the range that a law allows, else for itself as printed.
+    """
+    low, high, span = row.allowed_low, row.allowed_high, None
+    if row.published is not None:
+        span = ValueSpan(-inf if low is None else low, inf if high is None else high)
+        span = published_span(row.printed, row.unit) if low is high is None else span
     measured = {era: summarize(getattr(row, era), row.mean_of) for era in ERAS}
     verdicts = {
         era: Agreement(Word.LISTED) if row.listed else judge(row.published, span, found)
@@ -285,10 +270,8 @@ def count(rows: Iterable[Judged]) -> Counts:
 
 def _counted(rows: tuple[Judged, ...], verdicts: Iterable[Agreement]) -> Counts:
     words = [verdict.word for verdict in verdicts]
-    later = sum(
-        word == Word.UNRUN and bool(judged.row.needs)
-        for word, judged in zip(words, rows, strict=True)
-    )
+    pairs = zip(words, rows, strict=True)
+    later = sum(word == Word.UNRUN and bool(judged.row.needs) for word, judged in pairs)
     return Counts(len(rows), later, *(words.count(word) for word in Word))
 
 
@@ -351,9 +334,9 @@ def imitation_sentence(found: Iterable[Imitation], kernel: str) -> str:
     """Write how many figures the settings give like the kernel; empty if none is judged."""
     words = Counter(each.word for each in found)
     judged = sum(words.values()) - words[DifferenceVerdict.UNJUDGED]
+    larger, smaller = words[DifferenceVerdict.LARGER], words[DifferenceVerdict.SMALLER]
     if not judged:
         return ""
-    larger, smaller = words[DifferenceVerdict.LARGER], words[DifferenceVerdict.SMALLER]
     if not larger + smaller:
         return (
             f"In none of {judged} figures they are shown to give anything but Linux {kernel} does."

@@ -15,6 +15,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.measures.metrics import Metric
 from analysis.measures.selection import main_group
@@ -84,11 +85,9 @@ class SweepSamples:
         return _median(self.values)
 
     @property
-    def counts(self) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    def counts(self) -> NDArray[np.intp]:
         """The number of seeds of each cell."""
-        counted: np.ndarray[tuple[int, ...], np.dtype[np.intp]] = (~np.isnan(self.values)).sum(
-            axis=-1
-        )
+        counted: NDArray[np.intp] = (~np.isnan(self.values)).sum(axis=-1)
         return counted
 
     @property
@@ -97,13 +96,9 @@ class SweepSamples:
 
 
 def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
-    """Reads rows.csv.
-
-    Whatever is missing or broken in it is a problem, and the samples are then empty.
-    """
+    """Read rows.csv; if it is missing or broken, that is a problem, and the samples are empty."""
     rows = _usable(_read(sweep, problems), sweep, problems)
-    groups = RowGroups(rows["cell"].values, rows["seed"].values)
-    metrics = sweep.metrics
+    groups, metrics = RowGroups(rows["cell"].values, rows["seed"].values), sweep.metrics
     flows = {
         transport: _standing(rows, groups, transport)
         for transport in {metric.transport for metric in metrics.values()}
@@ -112,8 +107,7 @@ def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
         name: _of_run(rows[name].values, groups, flows[metric.transport], metric)
         for name, metric in metrics.items()
     }
-    missing = int(np.isnan(runs[sweep.metric.name]).sum())
-    if missing:
+    if missing := int(np.isnan(runs[sweep.metric.name]).sum()):
         problems.add(
             f"{missing:,} of {len(groups):,} runs have no value of the chosen metric: they are left"
             " out."
@@ -287,11 +281,8 @@ class ValueSpan:
 
     def meets(self, other: ValueSpan) -> bool:
         """Return True if both have a value in common."""
-        return _reaches(self.high, other.low) and _reaches(other.high, self.low)
-
-
-def _reaches(high: float, low: float) -> bool:
-    return high + _ROUNDING * abs(high) >= low
+        ends = ((self.high, other.low), (other.high, self.low))
+        return all(high + _ROUNDING * abs(high) >= low for high, low in ends)
 
 
 def next_run(values: Sequence[float]) -> ValueSpan:
@@ -308,8 +299,12 @@ def next_run(values: Sequence[float]) -> ValueSpan:
     if count >= RANKED_FROM:
         rank = floor((1 - CONFIDENCE) / 2 * (count + 1))
         return ValueSpan(ordered[rank - 1], ordered[-rank])
-    normal = _on_logarithms(ordered) if ordered[0] > 0 else _students(ordered, 1.0)
-    return ValueSpan(min(normal.low, ordered[0]), max(normal.high, ordered[-1]))
+    if ordered[0] > 0:
+        span = _students(list(map(log, ordered)), 1.0)
+        span = ValueSpan(exp(span.low), exp(min(span.high, _LARGEST)))
+    else:
+        span = _students(ordered, 1.0)
+    return ValueSpan(min(span.low, ordered[0]), max(span.high, ordered[-1]))
 
 
 def next_mean(values: Sequence[float], further: int) -> ValueSpan:
@@ -324,11 +319,6 @@ def next_mean(values: Sequence[float], further: int) -> ValueSpan:
 def true_mean(values: Sequence[float]) -> ValueSpan:
     """Return the 95 % interval of the mean of all runs: Student, from two values on."""
     return _students(values, 0.0)
-
-
-def _on_logarithms(values: Sequence[float]) -> ValueSpan:
-    span = _students([log(value) for value in values], 1.0)
-    return ValueSpan(exp(span.low), exp(min(span.high, _LARGEST)))
 
 
 def _students(values: Sequence[float], share: float) -> ValueSpan:

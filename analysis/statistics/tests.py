@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import count
 from math import erfc, exp, floor, lgamma, log, log1p, sqrt
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,15 +46,6 @@ def normal_below(value: float) -> float:
     0.5
     """
     return erfc(-value / sqrt(2)) / 2
-
-
-def normal_quantile(probability: float) -> float:
-    """The value below which a standard normal number lies with this probability.
-
-    >>> round(normal_quantile(0.975), 6)
-    1.959964
-    """
-    return NormalDist().inv_cdf(probability)
 
 
 @lru_cache(maxsize=4096)
@@ -146,19 +136,12 @@ def signed_rank(differences: Sequence[float] | Numbers) -> float:
     doubled = (2 * np.cumsum(counts) - counts + 1)[places]  # a mean rank may end in a half
     total = int(doubled[nonzero > 0].sum())
     if len(nonzero) > EXACT_UP_TO:
-        return _approximately(doubled, total)
+        # By the normal distribution of such sums: each rank adds half of itself to the mean and a
+        # quarter of its square to the variance.
+        ranks = doubled.astype(np.float64)
+        return 2 * normal_below(-abs(total - ranks.sum() / 2) / (sqrt((ranks**2).sum()) / 2))
     null = _null(tuple(sorted(doubled.tolist())))
     return float(min(1.0, 2 * min(null[: total + 1].sum(), null[total:].sum())))
-
-
-def _approximately(doubled: NDArray[np.int64], total: int) -> float:
-    """The two-sided p of twice a sum of ranks, by the normal distribution of such sums.
-
-    Each rank adds half of itself to the mean and a quarter of its square to the variance.
-    """
-    ranks = doubled.astype(np.float64)
-    distance = abs(total - ranks.sum() / 2) / (sqrt((ranks**2).sum()) / 2)
-    return 2 * normal_below(-distance)
 
 
 def null_of_ranks(count: int) -> Numbers:
