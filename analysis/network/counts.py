@@ -117,24 +117,27 @@ def _unasked(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -
         why = "hosts' counters do not tell what they sent"
         return unmeasured(UNASKED, network.label, "none", why)
     counted = f"{causes.random:,.0f} at random, {causes.full_queue + causes.managed:,.0f} by queues"
-    measured = f"{lost:,.0f}; {counted}"
-    outcome = _judged(abs(lost), causes.sent)
-    excess = abs(lost) / max(1.0, causes.sent)
-    return CheckFinding(
-        UNASKED, network.label, "none", measured, outcome, _unasked_words(lost), excess
-    )
-
-
-def _unasked_words(lost: float) -> str:
-    if not lost:
-        return ""
-    return (
+    sentence = (
         f"{lost:,.0f} packets vanished that no link and no queue counted: the hosts or their cables"
         " lost them, and TCP took that for the network."
-        if lost > 0
-        else f"Links and queues lost {-lost:,.0f} packets more than hosts sent to each other: what"
-        " was not meant for a link took its time."
     )
+    if lost < 0:
+        sentence = (
+            f"Links and queues lost {-lost:,.0f} packets more than hosts sent to each other: what"
+            " was not meant for a link took its time."
+        )
+    return _vanished(network, UNASKED, lost, f"{lost:,.0f}; {counted}", sentence, causes)
+
+
+def _vanished(
+    network: TrialNetwork, kind: str, lost: float, measured: str, sentence: str, causes: DropCauses
+) -> CheckFinding:
+    """Grade packets that should not have been lost, by their share of those sent."""
+    outcome = CheckOutcome.CARE if abs(lost) <= FEW * causes.sent else CheckOutcome.UNUSABLE
+    if not lost:
+        outcome, sentence = CheckOutcome.GOOD, ""
+    excess = abs(lost) / max(1.0, causes.sent)
+    return CheckFinding(kind, network.label, "none", measured, outcome, sentence, excess)
 
 
 def _uncounted(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -> float | None:
@@ -146,22 +149,15 @@ def _uncounted(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses)
     return max(0.0, lost - traffic.cut_off) if lost > 0 else lost
 
 
-def _judged(lost: float, sent: float) -> CheckOutcome:
-    if not lost:
-        return CheckOutcome.GOOD
-    return CheckOutcome.CARE if lost <= FEW * sent else CheckOutcome.UNUSABLE
-
-
 def _of_hosts(network: TrialNetwork, causes: DropCauses) -> CheckFinding:
     total = sum(causes.hosts.values())
     each = [f"{host} {count:,.0f} ({name})" for (host, name), count in causes.hosts.items()]
+    measured = ", ".join(each[:3])
     sentence = (
         f"Hosts dropped {total:,.0f} packets that the network had delivered or was to carry"
-        f" ({', '.join(each[:3])}): a host and not the network set the result."
+        f" ({measured}): a host and not the network set the result."
     )
-    outcome, excess = _judged(total, causes.sent), total / max(1.0, causes.sent)
-    measured = ", ".join(each[:3]) or "none"
-    return CheckFinding(HOSTS, network.label, "none", measured, outcome, sentence, excess)
+    return _vanished(network, HOSTS, total, measured or "none", sentence, causes)
 
 
 MARKS = "Congestion marks (CE)"
@@ -243,12 +239,8 @@ def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
     findings = [_bound(place, channel, _most_waiting(traffic, channel, slack, frame))]
     if channel.discipline == "fifo" and not channel.jitter.base and not network.real_time:
         dropped = round(network.qdiscs.port_loss(port.name).dropped)
-        findings += _full(
-            place,
-            channel,
-            dropped,
-            _met_full(traffic, channel, slack + channel.processing_time.base),
-        )
+        full = _met_full(traffic, channel, slack + channel.processing_time.base)
+        findings += _full(place, channel, dropped, full)
     return findings
 
 
@@ -278,9 +270,9 @@ def _most_waiting(traffic: PortTraffic, channel: Channel, slack: int, frame: int
 
     Full packets of `frame` bytes for a discipline that counts bytes.
     """
-    if not discipline(channel.discipline).in_bytes:
-        return _most(traffic, channel, slack, np.ones_like(traffic.length))
-    return -(-_most(traffic, channel, slack, traffic.length) // frame)
+    if discipline(channel.discipline).in_bytes:
+        return -(-_most(traffic, channel, slack, traffic.length) // frame)
+    return _most(traffic, channel, slack, np.ones_like(traffic.length))
 
 
 def _most(traffic: PortTraffic, channel: Channel, slack: int, sizes: Whole) -> int:
@@ -324,8 +316,7 @@ def _full(where: str, channel: Channel, dropped: int, full: int) -> list[CheckFi
 
 def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
     """Of a way over several links: no packet may wait longer than all full queues take."""
-    lines, longest = channels(traffic.ports), int(traffic.length.max(initial=0))
-    most = longest_wait(lines, longest)
+    most = longest_wait(channels(traffic.ports), int(traffic.length.max(initial=0)))
     worst = int(traffic.wait.max(initial=0))
     excess = worst / (most + _SLACK + lateness(network))
     where = f"{traffic.ports[0].name} to {traffic.ports[-1].name}, {network.label}"

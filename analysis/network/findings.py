@@ -10,7 +10,6 @@ from analysis.measures.evidence import capture_drops
 from analysis.measures.trials import FRAME_HEADER, TrialNetwork, channels
 from analysis.records.json_reader import Problems, parse
 from analysis.records.output import has_died
-from analysis.records.spec_file import RunFlow
 
 
 class CheckOutcome(IntEnum):
@@ -96,12 +95,12 @@ class RealTimeFile(Struct, frozen=True):
 
 def lateness(network: TrialNetwork) -> int:
     """Nanoseconds by which one timer in a hundred was late or later; 0 in virtual time."""
+    return max(0, round(1e9 * _facts(network).timer_late_seconds.one_in_a_hundred))
+
+
+def _facts(network: TrialNetwork) -> RealTimeFile:
     if not network.real_time:
-        return 0
-    return max(0, round(1e9 * _read(network).timer_late_seconds.one_in_a_hundred))
-
-
-def _read(network: TrialNetwork) -> RealTimeFile:
+        return RealTimeFile()
     return parse(RealTimeFile, network.trial.folder.parent / _FILE).record
 
 
@@ -109,7 +108,7 @@ def real_time(network: TrialNetwork) -> list[CheckFinding]:
     """Late timers and waiting programs of a run in real time; empty for virtual time."""
     if not network.real_time:
         return []
-    facts, place = _read(network), f"seed {network.trial.seed}"
+    facts, place = _facts(network), f"seed {network.trial.seed}"
     if not facts.seconds:
         return [unmeasured(KIND, place, "on time", f"it has no {_FILE}")]
     late, waited = lateness(network), facts.waited_seconds / facts.seconds
@@ -162,8 +161,12 @@ def _settings(network: TrialNetwork) -> CheckFinding:
 
 
 def _warnings(network: TrialNetwork) -> CheckFinding:
-    """Check for output cut off while the condition was measured."""
-    if dead := [flow.name for flow in network.run.flows if _has_died(network, flow)]:
+    """Check for output cut off, and for flows without a rate of their whole duration."""
+    printed, flows = network.trial.files.printed, network.run.flows
+    dead = [
+        each.name for each in flows if not each.amount and has_died(printed(each.name, "client"))
+    ]
+    if dead:
         sentence = f"{network.label}: the connection of {dead[0]} failed before its duration ended."
         measured = f"{len(dead)} connections failed"
         return _all(WARNINGS, network.label, measured, dead, CheckOutcome.UNUSABLE, sentence)
@@ -173,24 +176,17 @@ def _warnings(network: TrialNetwork) -> CheckFinding:
     return _all(WARNINGS, network.label, measured, warnings, CheckOutcome.CARE, sentence)
 
 
-def _has_died(network: TrialNetwork, flow: RunFlow) -> bool:
-    """Return whether the flow has no rate of its whole duration."""
-    return not flow.amount and has_died(network.trial.files.printed(flow.name, "client"))
-
-
 def _captures(network: TrialNetwork) -> list[CheckFinding]:
     if not network.run.captures:
         return []
     drops = capture_drops(network.run, network.trial)
     if len(drops) < len(network.run.captures):
-        return [
-            unmeasured(CAPTURES, network.label, "no packet lost", "tcpdump's own count is gone")
-        ]
+        why = "tcpdump's own count is gone"
+        return [unmeasured(CAPTURES, network.label, "no packet lost", why)]
     gaps = [f"{lost} on {interface}" for interface, lost in drops.items() if lost != "0"]
     sentence = f"tcpdump missed packets ({', '.join(gaps)}): what it missed looks lost."
     measured = ", ".join(gaps) or "no packet lost"
-    finding = _all(CAPTURES, network.label, measured, gaps, CheckOutcome.CARE, sentence)
-    return [finding]
+    return [_all(CAPTURES, network.label, measured, gaps, CheckOutcome.CARE, sentence)]
 
 
 def _all(
@@ -219,19 +215,16 @@ def limits(network: TrialNetwork) -> Iterator[str]:
             f"At {fastest}, processors, GRO and interrupts of real hosts shape traffic too, and"
             f" virtual time has none of them ({_PAGE})."
         )
-    trips = [_round_trip(network, flow.sender, flow.receiver) for flow in network.run.flows]
+    frame = network.topology.mtu.base + FRAME_HEADER
+    ways = {(flow.sender, flow.receiver) for flow in network.run.flows}
+    trips = [
+        network.lone(way, frame) + network.lone(way[::-1], _SHORT_FRAME)
+        for way in ways
+        if {way, way[::-1]} <= {*network.directions}
+    ]
     shortest = min(filter(None, trips), default=_SHORT)
     if shortest < _SHORT:
         yield (
             f"To a round trip of {duration(shortest)} real hosts add as much themselves, and"
             f" virtual time adds none of that ({_PAGE})."
         )
-
-
-def _round_trip(network: TrialNetwork, sender: str, receiver: str) -> int:
-    """Return the nanoseconds of a lone full packet and its ACK; 0 for hosts that are not linked."""
-    there, back = (sender, receiver), (receiver, sender)
-    if not {there, back} <= {*network.directions}:
-        return 0
-    frame = network.topology.mtu.base + FRAME_HEADER
-    return network.lone(there, frame) + network.lone(back, _SHORT_FRAME)

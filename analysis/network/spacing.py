@@ -19,7 +19,7 @@ from topologies.spec import Channel
 SPACING, RATE = "Spacing of packets on a busy link", "Rate of a busy link"
 TOLERANCE = 1_000
 """Nanoseconds by which 98 of 100 gaps may differ from the time that a packet takes."""
-_RATES_OF_DISCIPLINES = ("bandwidth", "maxrate")
+_RATES = frozenset({"bandwidth", "maxrate"})
 _SHARE = 1e-3
 """Of that time, if it is more: a program of the lab that wakes just then takes a few microseconds,
 which are invisible next to the 60 ms of a packet at 200 kbit/s."""
@@ -65,26 +65,23 @@ class BusyGaps:
 
 def spacing(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
     """Spacing and rate at every link that can be judged, or why none can."""
-    why = _why_not(network, traffic)
-    links = [] if why else [link for link in traffic.crossing if not _slowed(link)]
-    findings = [finding for crossing in links for finding in _of_link(network, crossing)]
+    why, links = "", list[PortTraffic]()
+    if not network.segmented:
+        why = "hosts sent packets of up to 64 KB, which the network card would cut"
+    elif not traffic.whole:
+        why = "not every host has a whole capture"
+    else:  # a discipline may send below the link's rate, as cake's shaper does
+        links = [link for link in traffic.crossing if _RATES.isdisjoint(_settings(link))]
+        if not links and traffic.crossing:
+            why = "disciplines send below the rates of links"
+    findings = [finding for link in links for finding in _of_link(network, link)]
     missing = [kind for kind in (SPACING, RATE) if all(kind != each.kind for each in findings)]
-    if not why and not links and traffic.crossing:
-        why = "disciplines send below the rates of links"
     why = why or "no link that carries one stream of packets was busy for long"
     return findings + [unmeasured(kind, network.label, "", why) for kind in missing]
 
 
-def _slowed(traffic: PortTraffic) -> bool:
-    """Return whether a discipline may send below the link's rate, as cake's shaper does."""
-    given = {name for channel in channels(traffic.ports) for name, _ in channel.settings}
-    return not given.isdisjoint(_RATES_OF_DISCIPLINES)
-
-
-def _why_not(network: TrialNetwork, traffic: TrialTraffic) -> str:
-    if not network.segmented:
-        return "hosts sent packets of up to 64 KB, which the network card would cut"
-    return "" if traffic.whole else "not every host has a whole capture"
+def _settings(traffic: PortTraffic) -> set[str]:
+    return {name for channel in channels(traffic.ports) for name, _ in channel.settings}
 
 
 def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:

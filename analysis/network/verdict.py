@@ -30,6 +30,7 @@ from analysis.records.run_directory import RunRecord
 from analysis.records.spec_file import RunFlow
 
 KIND = "Round trip of a lone packet"
+_SHARED = "no handshake had the network for itself"
 TOLERANCE, A_PORT = 2_000, 1_000
 """Nanoseconds, and at least so many for each shaped port on the way. Virtual time has no late
 timers, so only steps of the kernel remain: up to 0.5 us for each of the two timers of a port."""
@@ -70,33 +71,21 @@ def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> 
     )
     own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
     in_hosts = sum(carried(channel, _SYN_FRAME) for channel in channels(network.host_ports))
-    tolerance = own + unknown + in_hosts
+    reordering = network.topology.reordering  # hosts that may send a SYN and its answer later
+    held = [each.delay.base for each in reordering if (each.host, each.peer) in network.directions]
     longer = measured - asked
-    excess = max(-longer, longer - _held_back(network)) / tolerance
-    outcome = _unless_shared(network, longer > 0, outcome_of(excess, FAR))
+    excess = max(-longer, longer - sum(held)) / (own + unknown + in_hosts)
+    outcome = outcome_of(excess, FAR)
     sentence = (
         f"The shortest round trip was {duration(measured)} instead of {duration(asked)}: delays or"
         " rates are not those that were asked for."
     )
-    if outcome == CheckOutcome.UNMEASURED:
-        sentence = "no handshake had the network for itself"
+    # Packets of several flows wait for each other, so their round trips may be longer.
+    if longer > 0 and len(network.run.flows) > 1 and outcome > CheckOutcome.UNMEASURED:
+        outcome, sentence = CheckOutcome.UNMEASURED, _SHARED
     sign = "+" if longer >= 0 else MINUS
     words = duration(asked), f"{duration(measured)} ({sign}{duration(abs(longer))})"
     return CheckFinding(KIND, network.label, *words, outcome, sentence, excess)
-
-
-def _held_back(network: TrialNetwork) -> int:
-    """Nanoseconds by which hosts that reorder may send a SYN and its answer later."""
-    reordering = network.topology.reordering
-    return sum(
-        each.delay.base for each in reordering if (each.host, each.peer) in network.directions
-    )
-
-
-def _unless_shared(network: TrialNetwork, longer: bool, outcome: CheckOutcome) -> CheckOutcome:
-    """Packets of several flows wait for each other, so their round trips may be longer."""
-    waited = longer and len(network.run.flows) > 1 and outcome > CheckOutcome.UNMEASURED
-    return CheckOutcome.UNMEASURED if waited else outcome
 
 
 def _handshakes(network: TrialNetwork, traffic: TrialTraffic) -> list[Floor]:
@@ -104,11 +93,9 @@ def _handshakes(network: TrialNetwork, traffic: TrialTraffic) -> list[Floor]:
     floors = []
     for direction in dict.fromkeys((flow.sender, flow.receiver) for flow in network.run.flows):
         if direction in network.directions and traffic.at(direction[0]) is not None:
-            out, back = (
-                traffic.seen(direction[0], direction),
-                traffic.seen(direction[0], direction[::-1]),
-            )
-            floors += _of_direction(network, direction, out, back)
+            ways = (direction, direction[::-1])
+            seen = (traffic.seen(direction[0], way) for way in ways)
+            floors += _of_direction(network, direction, *seen)
     return floors
 
 
@@ -131,27 +118,24 @@ def _of_direction(
 
 
 def _sampled(network: TrialNetwork) -> list[Floor]:
-    """Return the least round trip of each sender's socket, which may be of any two packets."""
+    """Return the least round trip of each sender's socket, which may be of any two packets.
+
+    If several SYNs were sent, the answer may have the timestamp of an earlier one and the round
+    trip a timeout in it (Linux keeps that of the first that came, tcp_check_req): without data that
+    is the only round trip.
+    """
     floors = []
     for flow in network.run.flows:
         direction = flow.sender, flow.receiver
         samples = network.samples(flow.sender).get(str(flow.port), [])
         trips = [sample.least_rtt for sample in samples if sample.least_rtt > 0]
         again = any(sample.segments_retrans for sample in samples)
-        known = trips and not (again and _is_handshake_only(samples))
-        if known and direction in network.directions:
+        acked = max((sample.bytes_acked for sample in samples), default=0)
+        is_doubtful = again and acked <= _SYN_BYTES
+        if trips and not is_doubtful and direction in network.directions:
             asked, unknown = _of_any_packets(network, direction, again)
             floors.append((asked, round(1e9 * min(trips)), unknown))
     return floors
-
-
-def _is_handshake_only(samples: list[SocketSample]) -> bool:
-    """Return whether no data was acknowledged, so that the only round trip is that of a SYN.
-
-    If several SYNs were sent, the answer may have the timestamp of an earlier one and the round
-    trip a timeout in it: Linux keeps that of the first that came (tcp_check_req).
-    """
-    return max(sample.bytes_acked for sample in samples) <= _SYN_BYTES
 
 
 def _of_any_packets(network: TrialNetwork, direction: Direction, again: bool) -> tuple[int, int]:
@@ -182,28 +166,26 @@ _SHORTEST_SENDER = 1.0
 
 
 def sender_limits(network: TrialNetwork) -> list[CheckFinding]:
-    """Return each TCP flow whose sender's socket was sampled."""
+    """Return each TCP flow whose sender's socket was sampled.
+
+    Linux before 4.10 does not count what held a sender back (tcp_info in include/uapi/linux/tcp.h).
+    """
     flows = [flow for flow in network.run.flows if flow.protocol == "tcp"]
-    findings = [
-        finding
-        for flow in flows
-        if (samples := network.samples(flow.sender).get(str(flow.port)))
-        and (finding := _of_flow(network, flow, samples))
+    sampled = [(flow, network.samples(flow.sender).get(str(flow.port), [])) for flow in flows]
+    found = (_of_flow(network, flow, samples) for flow, samples in sampled if samples)
+    findings = [finding for finding in found if finding]
+    if findings or not flows:
+        return findings
+    every = [
+        sample
+        for sender in {flow.sender for flow in flows}
+        for samples in network.samples(sender).values()
+        for sample in samples
     ]
-    if flows and not findings:
-        return [unmeasured(SENDER_KIND, network.label, "the network", _why_not(network, flows))]
-    return findings
-
-
-def _why_not(network: TrialNetwork, flows: Sequence[RunFlow]) -> str:
-    """Linux before 4.10 counts no such times (struct tcp_info in include/uapi/linux/tcp.h)."""
-    senders = {flow.sender for flow in flows}
-    samples = [
-        sample for sender in senders for each in network.samples(sender).values() for sample in each
-    ]
-    if samples and not any(sample.busy for sample in samples):
-        return "this kernel does not count what held a sender back"
-    return "no sender's socket was sampled"
+    why = "no sender's socket was sampled"
+    if every and not any(sample.busy for sample in every):
+        why = "this kernel does not count what held a sender back"
+    return [unmeasured(SENDER_KIND, network.label, "the network", why)]
 
 
 def _of_flow(
@@ -243,11 +225,8 @@ def _link_use(network: TrialNetwork, flow: RunFlow, seconds: float) -> float:
     A sender whose buffer is just as large as its path waits for the buffer while the link is full.
     """
     direction = flow.sender, flow.receiver
-    links = [
-        (port.channel.bandwidth.base, port.name)
-        for port in (network.shaped(direction) if direction in network.directions else ())
-        if port.channel
-    ]
+    ports = network.shaped(direction) if direction in network.directions else ()
+    links = [(port.channel.bandwidth.base, port.name) for port in ports if port.channel]
     if not links:
         return 0.0
     rate, port = min(links)
@@ -277,7 +256,7 @@ _CHANGING = (
 ESSENTIAL = (findings.PROOFS, KIND, UNASKED)
 """Without these no network is called good: that its conditions held, that it was as long as asked
 for, and that it lost no packet by itself."""
-_FORGIVEN = {KIND: "no handshake had the network for itself"}
+_FORGIVEN = {KIND: _SHARED}
 _NOTHING = "spec.json names no network, so no check is possible."
 
 
@@ -324,24 +303,19 @@ def judge_network(run: RunRecord, known: Sequence[TrialTraffic | None] = ()) -> 
         return NetworkVerdict(Usability.CARE, (_NOTHING,), ())
     networks = [TrialNetwork(run, trial, topology) for trial in run.trials]
     if run.spec.changes:
-        return _of_changing(networks)
+        # What a link did before and after a change is compared by the records of the run alone.
+        found = _verdict([each for network in networks for each in findings.recorded(network)])
+        if found.good:
+            return replace(found, verdict=Usability.CARE, reasons=(_CHANGING,))
+        return replace(found, reasons=(*found.reasons, _CHANGING))
     read = {traffic.network.trial: traffic for traffic in known if traffic}
-    findings = [
+    found = [
         finding
         for network in networks
         for finding in _of_trial(network, read.get(network.trial) or TrialTraffic(network))
     ]
-    verdict = _verdict([*findings, *drawn_loss(networks)])
+    verdict = _verdict([*found, *drawn_loss(networks)])
     return replace(verdict, reasons=(*verdict.reasons, *limits(networks[0])))
-
-
-def _of_changing(networks: Sequence[TrialNetwork]) -> NetworkVerdict:
-    """Compare a link that changes by the records of the run alone, before and after."""
-    recorded = [finding for network in networks for finding in findings.recorded(network)]
-    found = _verdict(recorded)
-    if found.good:
-        return replace(found, verdict=Usability.CARE, reasons=(_CHANGING,))
-    return replace(found, reasons=(*found.reasons, _CHANGING))
 
 
 def _of_trial(network: TrialNetwork, traffic: TrialTraffic) -> Iterator[CheckFinding]:
@@ -360,13 +334,16 @@ def _verdict(findings: Sequence[CheckFinding]) -> NetworkVerdict:
     by_kind: dict[str, list[CheckFinding]] = {}
     for finding in findings:
         by_kind.setdefault(finding.kind, []).append(finding)
-    worst = [_worst(same) for same in by_kind.values()]
-    checks = tuple(_check(finding, by_kind[finding.kind]) for finding in worst)
-    level = max((_weight(finding) for finding in worst), default=CheckOutcome.CARE)
-    verdict = {CheckOutcome.CARE: Usability.CARE, CheckOutcome.UNUSABLE: Usability.UNUSABLE}.get(
-        level, Usability.GOOD
-    )
-    return NetworkVerdict(verdict, tuple(_reasons(worst, by_kind)), checks)
+    worst, checks = [_worst(same) for same in by_kind.values()], []
+    for each in worst:
+        count = sum(one.outcome != CheckOutcome.UNMEASURED for one in by_kind[each.kind])
+        measured = each.measured if count else f"not measured: {each.sentence}"
+        facts = each.kind, each.asked, measured, each.place, count, each.outcome.word
+        checks.append(NetworkCheck(*facts))
+    level = max(map(_weight, worst), default=CheckOutcome.CARE)
+    verdicts = {CheckOutcome.CARE: Usability.CARE, CheckOutcome.UNUSABLE: Usability.UNUSABLE}
+    reasons = tuple(_reasons(worst, by_kind))
+    return NetworkVerdict(verdicts.get(level, Usability.GOOD), reasons, tuple(checks))
 
 
 def _worst(same: Sequence[CheckFinding]) -> CheckFinding:
@@ -383,13 +360,6 @@ def _weight(finding: CheckFinding) -> CheckOutcome:
     return CheckOutcome.CARE if finding.kind in ESSENTIAL and not forgiven else CheckOutcome.GOOD
 
 
-def _check(finding: CheckFinding, same: Sequence[CheckFinding]) -> NetworkCheck:
-    count = sum(each.outcome != CheckOutcome.UNMEASURED for each in same)
-    measured = finding.measured if count else f"not measured: {finding.sentence}"
-    words = finding.kind, finding.asked, measured, finding.place
-    return NetworkCheck(*words, count, finding.outcome.word)
-
-
 def _reasons(
     worst: Sequence[CheckFinding], by_kind: dict[str, list[CheckFinding]]
 ) -> Iterator[str]:
@@ -404,11 +374,6 @@ def _reasons(
         yield f"Missing measurements that a good network needs: {'; '.join(essential)}."
     if not wrong:
         yield "The network matched the specification."
-    yield from _unmeasured(missing)
-
-
-def _unmeasured(missing: Sequence[CheckFinding]) -> Iterator[str]:
-    """Return the checks without a measurement, by reason."""
     reasons: dict[str, list[str]] = {}
     for finding in missing:
         reasons.setdefault(finding.sentence, []).append(finding.kind)
