@@ -143,10 +143,7 @@ def order(sender: End, receiver: End) -> ColumnTable:
 
 
 def late(packets: ColumnTable) -> ColumnTable:
-    """Return the reordered packets.
-
-    They have the columns `extent` in packets, `extent_time` in ns and `n_reordered`, the largest n.
-    """
+    """Return `extent`, `extent_time` and `n_reordered` (matching) of the reordered packets."""
     if not len(packets):
         return packets
     some = packets.select("extent", "extent_time", "n_reordered")
@@ -155,8 +152,8 @@ def late(packets: ColumnTable) -> ColumnTable:
 
 def values_of_order(packets: ColumnTable) -> dict[str, float]:
     """Return counts, shares in % of the arrived packets, extents in packets, and times in ms."""
-    delays = packets["delay"].known.tolist() if len(packets) else []
-    if not delays:
+    delays = packets["delay"].known / 1e6 if len(packets) else []
+    if not len(delays):
         return {}
     reordered, arrived = late(packets), len(delays)
     many = int((reordered["n_reordered"].values >= DUPLICATES).sum())
@@ -167,8 +164,8 @@ def values_of_order(packets: ColumnTable) -> dict[str, float]:
         "late": len(reordered),
         "share": 100 * len(reordered) / arrived,
         "share_3": 100 * many / arrived,
-        "delay_least": min(delays) / 1e6,
-        "delay_most": max(delays) / 1e6,
+        "delay_least": float(min(delays)),
+        "delay_most": float(max(delays)),
         **_spread("extent", reordered["extent"].to_list()),
         **_spread("time", (reordered["extent_time"].values / 1e6).tolist()),
     }
@@ -186,7 +183,7 @@ def _spread(name: str, values: Sequence[float]) -> dict[str, float]:
     }
 
 
-HOST_DROPS = (
+HOST_DROPS = [
     "IpInDiscards",
     "IpOutDiscards",
     "UdpRcvbufErrors",
@@ -204,7 +201,7 @@ HOST_DROPS = (
     "TcpExtTCPReqQFullDrop",
     "TcpExtTCPWqueueTooBig",
     "TcpExtTCPZeroWindowDrop",
-)
+]
 """Counters of packets that a host's own kernel dropped (Documentation/networking/snmp_counter)."""
 _SENT = ("TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams", "IcmpOutMsgs")
 _ARRIVED, _TWICE = "IpInReceives", "TcpExtTCPSynRetrans"
@@ -246,10 +243,11 @@ def drop_causes(run: RunRecord, trial: Trial) -> DropCauses | None:
         for name in HOST_DROPS
         if (count := _dropped_by_host(counts, name)) > 0
     }
-    sent = sum(_sum(counts, _SENT) for counts in grown.values())
-    unasked = _unasked(list(grown.values()), sent - random - dropped - policed - _reordered(trial))
-    queues = dropped - managed, managed
-    return DropCauses(sent, random, *queues, policed, hosts, unasked)
+    sent = sum(counts.get(name, 0.0) for counts in grown.values() for name in _SENT)
+    netem = trial.files.reordering()  # of hosts that were asked to reorder
+    reordered = sum(map(netem.host_drops, netem.after)) if netem else 0.0
+    unasked = _unasked(list(grown.values()), sent - random - dropped - policed - reordered)
+    return DropCauses(sent, random, dropped - managed, managed, policed, hosts, unasked)
 
 
 def _dropped_by_host(counts: Counts, name: str) -> float:
@@ -262,25 +260,13 @@ def _dropped_by_host(counts: Counts, name: str) -> float:
     return counts.get(name, 0.0) - refused
 
 
-def _reordered(trial: Trial) -> float:
-    """Packets dropped by hosts that were asked to reorder."""
-    hosts = trial.files.reordering()
-    return sum(map(hosts.host_drops, hosts.after)) if hosts else 0.0
-
-
-def _sum(counts: Counts, names: tuple[str, ...]) -> float:
-    return sum(counts.get(name, 0.0) for name in names)
-
-
 def _unasked(grown: list[Counts], due: float) -> float | None:
     """The `due` packets that no host received; below 0 if hosts received more than were due.
 
     Linux counts a SYN-ACK that is sent again twice, so as many may seem to be missing. None if a
     kernel does not count, or if it cut packets up.
     """
-    if not all(_ARRIVED in counts for counts in grown) or any(
-        counts.get("IpFragCreates", 0) for counts in grown
-    ):
+    if any(_ARRIVED not in counts or counts.get("IpFragCreates", 0) for counts in grown):
         return None
     missing = due - sum(counts[_ARRIVED] for counts in grown)
     doubtful = sum(counts.get(_TWICE, 0.0) for counts in grown)

@@ -8,16 +8,17 @@ line of HOST.sockets.jsonl, counted from 1.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from analysis import flows
-from analysis.flows.columns import KIND, KINDS, RETRANSMISSIONS
+from analysis.flows.columns import KIND, KINDS, RETRANSMISSIONS, table_rows
 from analysis.records.json_reader import Problems, read
 from analysis.records.output import by_port
 from analysis.records.run_directory import RunRecord, Trial, changed_files
-from analysis.records.trial_files import EnvironmentFile, ProofEntry, RecordedSetting
+from analysis.records.trial_files import EnvironmentFile, RecordedSetting
 from analysis.table import ColumnTable, RowGroups, Truths
 from topologies import untrusted
 from topologies.errors import TcplabError
@@ -116,15 +117,18 @@ def _proofs(run: RunRecord, problems: Problems) -> tuple[HeldProof, ...]:
     """Proofs of all trials, those of one condition and claim joined."""
     joined: dict[tuple[str, str], HeldProof] = {}
     for trial in run.trials:
-        evidence = trial.files.evidence(problems)
+        evidence, label = trial.files.evidence(problems), trial.condition.label
         if evidence.held is False:
             problems.add(f"{trial.name}: the run itself says that this condition did not hold.")
-        for entry in evidence.proofs:
-            proof = _proof(trial, entry, problems)
-            earlier = joined.get((proof.condition, proof.claim))
-            joined[proof.condition, proof.claim] = (
-                proof if earlier is None or earlier.held else earlier
-            )
+        for each in evidence.proofs:
+            held = each.held is True
+            if not held:
+                observed = "; ".join(each.observed)
+                problems.add(f"{trial.name}: '{each.claim}' did not hold ({observed}).")
+            earlier = joined.get((label, each.claim))
+            if earlier is None or earlier.held:
+                proof = HeldProof(label, each.claim, each.observed, each.source, held)
+                joined[label, each.claim] = proof
         for interface, lost in capture_drops(run, trial).items():
             if lost != "0":
                 name = f"{trial.name}/{interface}.tcpdump.txt"
@@ -132,24 +136,11 @@ def _proofs(run: RunRecord, problems: Problems) -> tuple[HeldProof, ...]:
     return tuple(joined.values())
 
 
-def _proof(trial: Trial, entry: ProofEntry, problems: Problems) -> HeldProof:
-    held = entry.held is True
-    if not held:
-        problems.add(f"{trial.name}: '{entry.claim}' did not hold ({'; '.join(entry.observed)}).")
-    return HeldProof(trial.condition.label, entry.claim, entry.observed, entry.source, held)
-
-
 def capture_drops(run: RunRecord, trial: Trial) -> dict[str, str]:
-    """Return the packets that tcpdump lost on each interface, as it wrote them.
-
-    An interface without a count is left out.
-    """
-    texts = {
-        interface: untrusted.text_if_any(trial.folder, f"{interface}.tcpdump.txt")
-        for interface in run.captures
-    }
-    counts = {interface: _CAPTURE_DROPS.search(text) for interface, text in texts.items()}
-    return {interface: count[1] for interface, count in counts.items() if count}
+    """Return the packets that tcpdump lost on each interface, as it wrote them, if it did."""
+    texts = (untrusted.text_if_any(trial.folder, f"{name}.tcpdump.txt") for name in run.captures)
+    counts = zip(run.captures, map(_CAPTURE_DROPS.search, texts), strict=True)
+    return {interface: count[1] for interface, count in counts if count}
 
 
 PREFIX = "frame."
@@ -157,25 +148,8 @@ _MOST = 10_000
 """Frames of one event; what is more frequent is no evidence, since any guess would be right."""
 _PAUSE = 250_000_000
 """ns without a segment of data, as in analysis.measures.results."""
-_MEANINGS = dict(KINDS)
-EVENTS = {
-    "syn": "a SYN",
-    "syn_ack": "a SYN that acknowledges",
-    "resent": "data that is sent again",
-    **{name: _MEANINGS[name] for name in RETRANSMISSIONS},
-    "first_copy": "data that is sent again later",
-    "timeout": "data that the timer repeats, by a capture at the sender; with SACK also a tail loss"
-    " probe, if a single segment was on the way",
-    "after_pause": "the first data after 250 ms without any",
-    "before_pause": "the last data before 250 ms without any",
-    "with_blocks": "an ACK with SACK blocks",
-    "dsack": "an ACK that reports data which came twice",
-    "ce": "data that a queue marked: CE",
-    "ece": "an ACK that reports a mark: ECE",
-    "cwr": "data that answers such a report: CWR",
-    "cut": "HOST.sockets: the congestion window is a fifth or more below that of the line before",
-    "peak": "HOST.sockets: the smoothed round trip is within a twentieth of the longest",
-}
+_TABLE = table_rows(Path(__file__).with_name("frames.csv"))
+EVENTS = {row["event"]: row["meaning"] or dict(KINDS)[row["event"]] for row in _TABLE}
 """The events of frames, and of lines of sockets' samples, with their meanings."""
 
 
@@ -202,13 +176,10 @@ def frame_values(folder: Path, captures: Sequence[str]) -> dict[str, float]:
 def line_values(run: RunRecord, trial: Trial) -> dict[str, float]:
     """Return the evidence in the samples of the first TCP flow's socket.
 
-    `cut` is a line whose congestion window is a fifth or more below that of the line before, `peak`
-    one whose smoothed round trip is within a twentieth of the longest. Raises ValueError on a
-    broken line.
+    Raises ValueError on a broken line.
     """
     flow = next((flow for flow in run.flows if flow.protocol == "tcp"), run.flow)
-    host = flow.sender
-    lines = untrusted.text_if_any(trial.folder, f"{host}.sockets.jsonl").splitlines()
+    lines = untrusted.text_if_any(trial.folder, f"{flow.sender}.sockets.jsonl").splitlines()
     samples = {
         number: sample
         for number, line in enumerate(lines, 1)
@@ -216,15 +187,13 @@ def line_values(run: RunRecord, trial: Trial) -> dict[str, float]:
     }
     longest = max((sample.rtt for sample in samples.values()), default=0.0)
     first = next(iter(samples.values())).time if samples else 0.0
-    values = {}
+    values, prefix = {}, f"{PREFIX}{flow.sender}.sockets"
     for number, sample in samples.items():
         before = samples.get(number - 1)
-        kinds = {
-            "cut": before is not None and sample.cwnd <= 0.8 * before.cwnd,
-            "peak": sample.rtt >= 0.95 * longest,
-        }
-        for event in (name for name, holds in kinds.items() if holds):
-            values[f"{PREFIX}{host}.sockets.{event}.{number}"] = sample.time - first
+        if before is not None and sample.cwnd <= 0.8 * before.cwnd:
+            values[f"{prefix}.cut.{number}"] = sample.time - first
+        if sample.rtt >= 0.95 * longest:
+            values[f"{prefix}.peak.{number}"] = sample.time - first
     return values
 
 
@@ -270,11 +239,9 @@ def _timed_out(packets: ColumnTable, data: Truths) -> Truths:
     """
     found = np.zeros(len(packets), np.bool_)
     connection, forward = packets["connection"].values, packets["forward"].values
-    for number in np.unique(connection):
-        for direction in (True, False):
-            sent = (connection == number) & (forward == direction)
-            back = (connection == number) & (forward != direction)
-            found |= _timed_out_towards(packets, data & sent, back)
+    for number, way in product(np.unique(connection), (True, False)):
+        own, sent = connection == number, forward == way
+        found |= _timed_out_towards(packets, data & own & sent, own & ~sent)
     return found
 
 

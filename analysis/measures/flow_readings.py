@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, floor, inf, isfinite
@@ -38,6 +38,10 @@ class Span:
     @property
     def seconds(self) -> float:
         return self.until - self.since
+
+    @property
+    def nanoseconds(self) -> tuple[int, int]:
+        return round(1e9 * self.since), round(1e9 * self.until)
 
     def holds(self, time: float) -> bool:
         return self.since <= time < self.until
@@ -110,9 +114,8 @@ class FlowReadings:
 
     @cached_property
     def _client(self) -> str:
-        return output_module.sent_part(
-            self._printed("client")
-        )  # of UDP without the server's report
+        """The client's output, of UDP without the server's report."""
+        return output_module.sent_part(self._printed("client"))
 
     def _printed(self, side: str) -> str:
         try:
@@ -188,10 +191,7 @@ class FlowReadings:
     def datagrams(self) -> Values:
         """The count of a UDP server."""
         count = output_module.read_datagrams(self._server)
-        if count is None:
-            return {}
-        share = count.share
-        return {"jitter": count.jitter, "lost": count.lost, "sent": count.sent, "share": share}
+        return {**vars(count), "share": count.share} if count else {}
 
     @cached_property
     def socket(self) -> Values:
@@ -205,7 +205,12 @@ class FlowReadings:
         if not known or not known[-1].bytes_sent:
             return values
         last, trips = known[-1], [1000 * sample.rtt for sample in known]
-        sent, again, segments = self._counted(last)
+        since = self.span.since if self.span else 0.0
+        before = [sample for sample in self.every_sample if sample.time < since][-1:]
+        sent, again, segments = (
+            getattr(last, name) - sum(getattr(sample, name) for sample in before)
+            for name in ("bytes_sent", "bytes_retrans", "segments_retrans")
+        )
         return values | {
             "bytes_resent": 100 * again / sent if sent else 0.0,
             "resent": segments,
@@ -213,16 +218,6 @@ class FlowReadings:
             "rtt_p95": quantiles(trips, n=20)[-1] if len(trips) > 1 else trips[0],
             "cwnd_median": median(sample.cwnd for sample in known),
         }
-
-    def _counted(self, last: SocketSample) -> tuple[float, float, float]:
-        """Return bytes sent, bytes resent and segments resent until `last`, from the span on."""
-        since = self.span.since if self.span else 0.0
-        before = [sample for sample in self.every_sample if sample.time < since][-1:]
-        names = ("bytes_sent", "bytes_retrans", "segments_retrans")
-        sent, again, segments = (
-            getattr(last, name) - sum(getattr(sample, name) for sample in before) for name in names
-        )
-        return sent, again, segments
 
     @cached_property
     def sampled(self) -> Mapping[str, Sequence[float]]:
@@ -238,7 +233,13 @@ class FlowReadings:
         if self.span is None:
             return self.server["rate"] * self.server["interval"] if self.server else None
         if self.flow.protocol == "udp":
-            return self._datagrams_kbit(self.span)
+            crossing = self.traffic and self.traffic.flow(self.flow)
+            if not crossing:
+                return None
+            came = (crossing.came >= 1e9 * self.span.since) & (
+                crossing.came < 1e9 * self.span.until
+            )
+            return float((crossing.length[came] - UDP_HEADERS).sum()) * 8 / 1000
         if not self.every_sample:
             return None
         import numpy as np  # late: a run has no use for its libraries
@@ -247,13 +248,6 @@ class FlowReadings:
         acked = [sample.bytes_acked for sample in self.every_sample]
         ends = np.interp([self.span.since, self.span.until], times, acked, left=0.0)
         return float(ends[1] - ends[0]) * 8 / 1000
-
-    def _datagrams_kbit(self, span: Span) -> float | None:
-        crossing = self.traffic and self.traffic.flow(self.flow)
-        if not crossing:
-            return None
-        came = (crossing.came >= 1e9 * span.since) & (crossing.came < 1e9 * span.until)
-        return float((crossing.length[came] - UDP_HEADERS).sum()) * 8 / 1000
 
     @cached_property
     def rates(self) -> Values:
@@ -268,7 +262,7 @@ class FlowReadings:
         traffic = self.traffic and self.traffic.flow(self.flow)
         if not traffic or self.span is None:
             return traffic or None
-        return traffic.within(round(1e9 * self.span.since), round(1e9 * self.span.until))
+        return traffic.within(*self.span.nanoseconds)
 
     @cached_property
     def crossed(self) -> Mapping[str, Any]:
@@ -334,26 +328,29 @@ def _summary(output: str) -> Values:
     return {"rate": found.rate, "transfer": found.transfer, "interval": found.seconds}
 
 
-def read_samples(trial: Trial, sender: str, problems: Problems) -> dict[str, list[SocketSample]]:
-    """Read the samples of a host by the receiver's port; of a file cut short all complete lines."""
-    name = f"{sender}.sockets.jsonl"
+def read_samples(
+    trial: Trial, sender: str, problems: Problems | None
+) -> dict[str, list[SocketSample]]:
+    """Read the samples of a host by the receiver's port; of a file cut short all complete lines.
+
+    Without `problems` a broken file raises ValueError.
+    """
+    if problems is None:
+        return trial.files.samples(sender)
+    name = f"{trial.name}/{sender}.sockets.jsonl"
     try:
-        lines = untrusted.text(trial.folder, name).splitlines()
+        lines = untrusted.text(trial.folder, f"{sender}.sockets.jsonl").splitlines()
     except (OSError, untrusted.StrangeFile) as error:
-        note_unread(f"{trial.name}/{name}", error, problems)
+        note_unread(name, error, problems)
         return {}
     try:
         return by_port(lines)
     except ValueError as error:
-        problems.add(
-            f"{trial.name}/{name} is cut short or broken ({error}): its last line is left out."
-        )
+        problems.add(f"{name} is cut short or broken ({error}): its last line is left out.")
     try:
         return by_port(lines[:-1])
     except ValueError:
-        problems.add(
-            f"{trial.name}/{name} is broken in its middle: the congestion window is not drawn."
-        )
+        problems.add(f"{name} is broken in its middle: the congestion window is not drawn.")
         return {}
 
 
@@ -364,7 +361,7 @@ def note_unread(name: str, error: OSError | untrusted.StrangeFile, problems: Pro
     problems.left_out(f"{name} {why}")
 
 
-def _numbers() -> array[float]:
+def _none() -> array[float]:
     return array("d")
 
 
@@ -378,30 +375,26 @@ class FlowCourse:
     stand still at a gap, and leap above the link's rate when it is filled.
     """
 
-    times: array[float] = field(default_factory=_numbers)
-    delivered: array[float] = field(default_factory=_numbers)
-    delays: array[float] = field(default_factory=_numbers)
-    windows: array[float] = field(default_factory=_numbers)
+    times: array[float] = field(default_factory=_none)
+    delivered: array[float] = field(default_factory=_none)
+    delays: array[float] = field(default_factory=_none)
+    windows: array[float] = field(default_factory=_none)
 
     @classmethod
     def of(cls, samples: Sequence[SocketSample]) -> FlowCourse:
         """Return the course of a socket from its first measured round trip on."""
         known = [sample for sample in samples if sample.rtt > 0]
-        least = min((s.least_rtt or s.rtt for s in known), default=0.0)
-        return cls(*(array("d", column) for column in zip(*_rows(known, least), strict=True)))
+        if not known:
+            return cls()
+        least = min(each.least_rtt or each.rtt for each in known)
+        last = known[-1]  # an old kernel does not count delivered segments
+        size = last.bytes_acked / last.delivered if last.delivered else 0.0
+        return cls(
+            array("d", [each.time for each in known]),
+            array("d", [size * each.delivered or each.bytes_acked for each in known]),
+            array("d", [1000 * max(0.0, each.rtt - least) for each in known]),
+            array("d", [each.cwnd for each in known]),
+        )
 
     def __len__(self) -> int:
         return len(self.times)
-
-
-def _rows(samples: Sequence[SocketSample], least: float) -> Iterator[tuple[float, ...]]:
-    size = _bytes_of_segment(samples)
-    for sample in samples:
-        delay = 1000 * max(0.0, sample.rtt - least)
-        yield sample.time, size * sample.delivered or sample.bytes_acked, delay, sample.cwnd
-
-
-def _bytes_of_segment(samples: Sequence[SocketSample]) -> float:
-    """Return the mean size of a delivered segment; 0 if the kernel does not count them."""
-    last = samples[-1] if samples else None
-    return last.bytes_acked / last.delivered if last and last.delivered else 0.0

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from analysis.measures.captures import drop_causes
 from analysis.measures.expressions import Term, Window
@@ -24,7 +24,6 @@ from analysis.measures.flow_readings import (
 from analysis.measures.metrics import PAUSE, Row, columns
 from analysis.measures.selection import chosen, groups_of, jain, of_transport, rate, shared
 from analysis.records.json_reader import Problems
-from analysis.records.output import SocketSample
 from analysis.records.run_directory import RunRecord, Trial
 from analysis.records.trial_files import CountersFile
 from topologies.spec import TopologySpec
@@ -33,10 +32,6 @@ if TYPE_CHECKING:
     from analysis.measures.captures import End
     from analysis.measures.packets import PortTraffic, TrialTraffic
     from analysis.table import ColumnTable
-
-
-Samples = Mapping[str, Mapping[str, Sequence[SocketSample]]]
-"""The samples of sockets by the sending host and the receiver's port."""
 
 
 class TrialReadings:
@@ -49,24 +44,12 @@ class TrialReadings:
         self.run, self.trial = run, trial
         self.problems = problems if problems is not None else Problems()
         self.hosts_sending = sorted({flow.sender for flow in run.flows})
-        samples = {
-            host: trial.files.samples(host)
-            if problems is None
-            else read_samples(trial, host, problems)
-            for host in self.hosts_sending
-        }
+        samples = {host: read_samples(trial, host, problems) for host in self.hosts_sending}
         starts = trial.starts(run.flows, self.problems)
-        self.by_flow = [
-            FlowReadings(
-                trial,
-                flow,
-                samples[flow.sender].get(str(flow.port), ()),
-                problems,
-                start,
-                self.traffic,
-            )
-            for flow, start in zip(run.flows, starts, strict=True)
-        ]
+        self.by_flow = []
+        for flow, start in zip(run.flows, starts, strict=True):
+            own = samples[flow.sender].get(str(flow.port), ())
+            self.by_flow.append(FlowReadings(trial, flow, own, problems, start, self.traffic))
 
     @cached_property
     def _network(self) -> TopologySpec | None:
@@ -107,29 +90,25 @@ class TrialReadings:
         """The second since 1970 from which starts and windows count."""
         if self.traffic and self.traffic.begin is not None:
             return self.traffic.begin
-        first = (
-            flow.every_sample[0].time - flow.start for flow in self.by_flow if flow.every_sample
-        )
-        return min(first, default=None)
+        sampled = [flow for flow in self.by_flow if flow.every_sample]
+        return min((flow.every_sample[0].time - flow.start for flow in sampled), default=None)
 
     @cached_property
     def rows(self) -> list[Row]:
         """The rows of a sweep's table, a row for each flow."""
-        of_run = {
-            name: each.value(self) if each.of_run else None for name, each in columns().items()
-        }
-        return [
-            {
+        named = columns().items()
+        of_run = {name: each.value(self) if each.of_run else None for name, each in named}
+        rows = []
+        for flow in self.by_flow:
+            name = flow.flow.name
+            head = {
                 "condition": self.trial.condition.name,
-                "flow": flow.flow.name,
-                "group": self.groups[flow.flow.name],
+                "flow": name,
+                "group": self.groups[name],
             }
-            | {
-                name: of_run[name] if each.of_run else each.value(flow)
-                for name, each in columns().items()
-            }
-            for flow in self.by_flow
-        ]
+            own = {name: of_run[name] if each.of_run else each.value(flow) for name, each in named}
+            rows.append(head | own)
+        return rows
 
     @cached_property
     def senders(self) -> Values:
@@ -224,9 +203,10 @@ class TrialReadings:
 
         The excess is waiting in queues, and the variation of the delay.
         """
-        sockets = [flow.socket for flow in self.by_flow]
-        trips = [socket["rtt_median"] for socket in sockets if "rtt_median" in socket]
-        least = [socket["least_rtt"] for socket in sockets if "least_rtt" in socket]
+        trips, least = (
+            [flow.socket[name] for flow in self.by_flow if name in flow.socket]
+            for name in ("rtt_median", "least_rtt")
+        )
         if not trips or not least:
             return {}
         typical, shortest = median(trips), min(least)
@@ -251,9 +231,9 @@ class TrialReadings:
         if not len(udp) == 1 < len(self.by_flow):
             return {}
         (flow,) = udp
-        rates = {"sent": flow.client.get("rate"), "rate": flow.server.get("rate")}
-        counts = {name: flow.datagrams.get(name) for name in ("lost", "share", "jitter")}
-        values = rates | counts | {"datagrams": flow.datagrams.get("sent")}
+        values = {"sent": flow.client.get("rate"), "rate": flow.server.get("rate")}
+        values |= {name: flow.datagrams.get(name) for name in ("lost", "share", "jitter")}
+        values["datagrams"] = flow.datagrams.get("sent")
         return {name: float(value) for name, value in values.items() if value is not None}
 
     @cached_property
@@ -261,13 +241,10 @@ class TrialReadings:
         """The captures at the ends of the first flow, the sender's first, without unusable ones."""
         from analysis.measures.captures import read_end  # late: a run has no use for its libraries
 
-        flow = self.run.flow
-        roles: tuple[tuple[Literal["sender", "receiver"], str], ...] = (
-            ("sender", flow.sender),
-            ("receiver", flow.receiver),
-        )
-        ends = (read_end(self.run, self.trial, *role, self.problems) for role in roles)
-        return tuple(end for end in ends if end)
+        flow, run, trial = self.run.flow, self.run, self.trial
+        sender = read_end(run, trial, "sender", flow.sender, self.problems)
+        receiver = read_end(run, trial, "receiver", flow.receiver, self.problems)
+        return tuple(end for end in (sender, receiver) if end)
 
     def _end(self, role: str) -> End | None:
         return next((end for end in self.ends if end.role == role), None)
@@ -350,7 +327,9 @@ def term_values(readings: TrialReadings, term: Term) -> list[Any]:
     flows = _within(readings.chosen(term.flows, term.metric.transport), span)
     found = [term.metric.value(flow) for flow in flows]
     if term.metric.name == "queueing":
-        found += [_waits(port, span) for port in _ports(readings, term.flows)]
+        for port in _ports(readings, term.flows):
+            some = port.within(*span.nanoseconds) if span else port
+            found.append(some.wait.clip(0) / 1e6)
     return found
 
 
@@ -400,11 +379,6 @@ def _ports(readings: TrialReadings, globs: str) -> list[PortTraffic]:
         for crossing in traffic.crossing
         if any(fnmatchcase(port.name, glob) for port in crossing.ports for glob in wanted)
     ]
-
-
-def _waits(port: PortTraffic, span: Span | None) -> Any:
-    some = port.within(round(1e9 * span.since), round(1e9 * span.until)) if span else port
-    return some.wait.clip(0) / 1e6
 
 
 def _statistic(name: str, found: Sequence[Any]) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
@@ -115,15 +116,12 @@ class RunResults:
     def pairs(self, key: Metric, conditions: Sequence[RunCondition]) -> list[tuple[float, ...]]:
         """Return the values under all `conditions` for each seed that has every one of them."""
         values = {
-            (trial.trial.seed, trial.trial.condition): trial.value(key) for trial in self.measured
+            (each.trial.seed, each.trial.condition): value
+            for each in self.measured
+            if (value := each.value(key)) is not None
         }
-        rows = (
-            tuple(values.get((seed, condition)) for condition in conditions)
-            for seed in self.run.seeds
-        )
-        return [
-            tuple(value for value in row if value is not None) for row in rows if None not in row
-        ]
+        keys = ([(seed, condition) for condition in conditions] for seed in self.run.seeds)
+        return [tuple(values[key] for key in row) for row in keys if values.keys() >= {*row}]
 
     def trajectories(self, conditions: Collection[str]) -> list[Hashable]:
         """Return all that was measured of each seed's flows under the conditions of these names.
@@ -163,12 +161,10 @@ def measure_all(run: RunRecord, problems: Problems) -> RunResults:
     """
     drawn = run.trials[0].seed if run.trials else None
     apart = [Problems() for _ in run.trials]
+    draws = [trial.seed == drawn for trial in run.trials]
     with ThreadPoolExecutor(_at_once(run)) as pool:
-        tasks = [
-            pool.submit(measure, run, trial, own, trial.seed == drawn)
-            for trial, own in zip(run.trials, apart, strict=True)
-        ]
-        measured = tuple(task.result() for task in tasks)
+        found = pool.map(partial(measure, run), run.trials, apart, draws)
+        measured = tuple(found)
     for own in apart:
         for sentence in own.found:
             problems.add(sentence)
@@ -181,22 +177,18 @@ _CAPTURED = 64_000_000
 
 def _at_once(run: RunRecord) -> int:
     """Return the number of trials to measure in parallel."""
-    sizes = [
-        sum(file.stat().st_size for file in trial.folder.glob("*.pcap")) for trial in run.trials
-    ]
-    fitting = _CAPTURED // max([*sizes, 1])
-    return max(1, min(os.cpu_count() or 1, len(run.trials), fitting))
+    captures = (trial.folder.glob("*.pcap") for trial in run.trials)
+    largest = max([sum(file.stat().st_size for file in each) for each in captures] or [1])
+    return max(1, min(os.cpu_count() or 1, len(run.trials), _CAPTURED // max(largest, 1)))
 
 
 def _wanted(run: RunRecord) -> list[Expression]:
-    headline = run.spec.headline
-    if headline is None or is_metric(headline.metric):
-        return expressions(run, Problems())
-    subjects = [subject for subject in (headline.subject, headline.against) if subject]
-    with suppress(TcplabError):  # the claim's sentence says so
-        claimed = [parse(headline.metric).of_flow(subject.flow) for subject in subjects]
-        return [*claimed, *expressions(run, Problems())]
-    return expressions(run, Problems())
+    headline, claimed = run.spec.headline, list[Expression]()
+    if headline and not is_metric(headline.metric):
+        subjects = [subject for subject in (headline.subject, headline.against) if subject]
+        with suppress(TcplabError):  # the claim's sentence says so
+            claimed = [parse(headline.metric).of_flow(subject.flow) for subject in subjects]
+    return [*claimed, *expressions(run, Problems())]
 
 
 def expressions(run: RunRecord, problems: Problems) -> list[Expression]:

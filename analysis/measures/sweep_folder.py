@@ -20,7 +20,7 @@ from analysis.measures.expressions import parse
 from analysis.measures.flow_readings import FlowCourse
 from analysis.measures.metrics import Metric, columns
 from analysis.records.json_reader import NO_LOG, LogPath, Problems, printable, read_main
-from analysis.records.spec_file import HeadlineEntry, Provenance, RowEntry
+from analysis.records.spec_file import HeadlineEntry, Provenance, RowEntry, RunCondition
 from analysis.table import ColumnTable
 from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
@@ -49,13 +49,6 @@ class FactorEntry(Struct, frozen=True):
     kind: str = ""
     values: tuple[str, ...] = ()
     column: str = ""
-
-
-class SweptCondition(Struct, frozen=True):
-    """A condition of the experiment: the rows have its name."""
-
-    name: str = ""
-    label: str = ""
 
 
 class FailureEntry(Struct, frozen=True):
@@ -95,7 +88,7 @@ class SweepFile(Provenance, frozen=True):
     until: float | None = None
     workers: str = ""
     factors: tuple[FactorEntry, ...] = ()
-    conditions: tuple[SweptCondition, ...] = ()
+    conditions: tuple[RunCondition, ...] = ()
     parameters: dict[str, str] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -162,11 +155,11 @@ class SweepRecord:
 
     def place(self, row: Mapping[str, Any]) -> tuple[int, ...]:
         """Return the cell of a row of rows.csv or series.csv. Raises KeyError for another value."""
-        return tuple(levels[row[factor.name]] for factor, levels in self._codes)
+        return tuple(levels[row[name]] for name, levels in self._codes)
 
     @cached_property
-    def _codes(self) -> list[tuple[SweptFactor, dict[str, int]]]:
-        return [(factor, dict(factor.codes)) for factor in self.factors]
+    def _codes(self) -> list[tuple[str, dict[str, int]]]:
+        return [(factor.name, dict(factor.codes)) for factor in self.factors]
 
     def described(self, place: tuple[int, ...], axes: tuple[int, ...]) -> str:
         """The values of the factors in `axes` at `place`, such as "delay 50ms, loss 1%".
@@ -222,11 +215,20 @@ def _factors(facts: SweepFile) -> tuple[SweptFactor, ...]:
     entries = [entry for entry in facts.factors if entry.name and entry.values]
     last = [entry.name.rpartition(".")[2] for entry in entries]
     factors = tuple(
-        _factor(entry, unique=last.count(short) == 1)
+        _factor(entry, short if last.count(short) == 1 else entry.name)
         for entry, short in zip(entries, last, strict=True)
     )
-    several = len(facts.conditions) > 1
-    return (*factors, _condition(facts.conditions)) if several else factors
+    names = [condition.name for condition in facts.conditions]
+    if len(names) < 2:
+        return factors
+    # The rows hold the conditions' names, and the reader wants their labels.
+    labels = tuple(condition.label or condition.name for condition in facts.conditions)
+    codes = dict(zip((*labels, *names), 2 * tuple(range(len(names))), strict=True))
+    meaning = "What the experiment itself compares."
+    return (
+        *factors,
+        SweptFactor(CONDITION, CONDITION, meaning, labels, "", tuple(codes.items())),
+    )
 
 
 def _require_distinct_columns(factors: tuple[SweptFactor, ...]) -> None:
@@ -239,38 +241,20 @@ def _require_distinct_columns(factors: tuple[SweptFactor, ...]) -> None:
         )
 
 
-def _factor(entry: FactorEntry, unique: bool) -> SweptFactor:
+def _factor(entry: FactorEntry, short: str) -> SweptFactor:
     values = tuple(dict.fromkeys(entry.values))
-    short = entry.name.rpartition(".")[2] if unique else entry.name
     is_quantity = entry.column not in ("", entry.name) and entry.kind != "word"
     codes = tuple((value, index) for index, value in enumerate(values))
     column = entry.column if is_quantity else ""
     return SweptFactor(entry.name, short, entry.meaning, values, column, codes)
 
 
-def _condition(conditions: tuple[SweptCondition, ...]) -> SweptFactor:
-    """The rows hold the conditions' names, and the reader wants their labels."""
-    names = [condition.name for condition in conditions]
-    labels = tuple(condition.label or condition.name for condition in conditions)
-    codes = dict(zip((*labels, *names), 2 * tuple(range(len(names))), strict=True))
-    return SweptFactor(
-        CONDITION,
-        CONDITION,
-        "What the experiment itself compares.",
-        labels,
-        "",
-        tuple(codes.items()),
-    )
-
-
 def _compared(facts: SweepFile, factors: tuple[SweptFactor, ...], problems: Problems) -> int | None:
-    if not facts.compare:
-        return None
-    for index, factor in enumerate(factors):
-        if factor.name == facts.compare and len(factor.values) > 1:
-            return index
-    problems.add(f"'{facts.compare}' has not several values in this sweep: no level is compared.")
-    return None
+    names = [factor.name if len(factor.values) > 1 else "" for factor in factors]
+    if facts.compare and facts.compare not in names:
+        why = "has not several values in this sweep: no level is compared."
+        problems.add(f"'{facts.compare}' {why}")
+    return names.index(facts.compare) if facts.compare in names and facts.compare else None
 
 
 def read_rows(sweep: SweepRecord) -> ColumnTable:
@@ -279,11 +263,9 @@ def read_rows(sweep: SweepRecord) -> ColumnTable:
     A cell that is no number in such a column is missing. Raises OSError, StrangeFile, and
     ValueError for a file that is no table.
     """
-    amounts = {factor.column: float for factor in sweep.factors if factor.is_quantity}
+    numbers = {*(factor.column for factor in sweep.factors if factor.is_quantity), *sweep.metrics}
     content = untrusted.content(sweep.path, ROWS).decode()
-    return ColumnTable.of_csv(
-        content, {"seed": int, **amounts, **dict.fromkeys(sweep.metrics, float)}
-    )
+    return ColumnTable.of_csv(content, {"seed": int, **dict.fromkeys(numbers, float)})
 
 
 Numbers = NDArray[np.floating[Any]]
@@ -318,10 +300,8 @@ def _rate(course: FlowCourse, begin: float, edges: Numbers) -> Numbers:
     """Return newly delivered bytes, in kbit/s: an ACK that fills a gap delivers one segment."""
     if not len(course):
         return np.full(len(edges) - 1, np.nan)
-    grown = np.diff(
-        np.interp(edges, np.asarray(course.times) - begin, np.asarray(course.delivered))
-    )
-    rates: Numbers = grown * 8 / 1000 / np.diff(edges)
+    times, delivered = np.asarray(course.times) - begin, np.asarray(course.delivered)
+    rates: Numbers = np.diff(np.interp(edges, times, delivered)) * 8 / 1000 / np.diff(edges)
     return rates
 
 
