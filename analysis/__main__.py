@@ -128,10 +128,7 @@ def reproduction(folder: Path, out: Path | None) -> Any:
 
 
 def start(report_of: ReportOf | None = None) -> None:
-    """Run the command line; `report_of` finds the reports of studies.
-
-    The help of a command that `tcplab` has become calls it as it was typed.
-    """
+    """Run the command line, with help as `tcplab` has it; `report_of` finds studies' reports."""
     typed, name = os.environ.pop("TCPLAB_COMMAND", None), next(iter(sys.argv[1:]), "")
     command = main.get_command(click.Context(main), name) if typed else None
     if command:

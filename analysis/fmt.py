@@ -85,10 +85,7 @@ def digits(value: float) -> str:
 
 
 def written(value: float) -> str:
-    """Write a figure for a reader: whole numbers in full, others to three digits.
-
-    The infinite time of what did not end is `\N{INFINITY}`.
-    """
+    """Write whole numbers in full, others to three digits, and infinity as its sign."""
     if isinf(value):
         return INFINITE
     if value == int(value) or abs(value) >= 1000:

@@ -160,10 +160,7 @@ class TableColumn:
 
     @staticmethod
     def of(cells: Sequence[Any], kind: type | None = None) -> TableColumn:
-        """Make a column of Python values, of which None are missing.
-
-        They are of one `kind`: int, float, bool or str; by default that of the first that is there.
-        """
+        """Make a column of values of one `kind`, by default the first's; None is missing."""
         known = [cell for cell in cells if cell is not None]
         kind = kind or type(next(iter(known), ""))
         dtype = {int: np.int64, float: np.float64, bool: np.bool_}.get(kind, np.object_)
@@ -369,10 +366,7 @@ class ColumnTable:
             yield csv_lines(zip(*map(_written, some.columns.values()), strict=True))
 
     def to_polars(self) -> polars.DataFrame:
-        """Return a data frame of Polars, with null for missing values.
-
-        Raises UsageError if Polars is not installed.
-        """
+        """Return a data frame with null for missing values. Raises UsageError without Polars."""
         pl = frame_library()
         frame: polars.DataFrame = pl.DataFrame(
             [_series(pl, name, column) for name, column in self.columns.items()]

@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 
 
 def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
-    """Return the exit status: 1 if a file is damaged.
-
-    Raises UsageError for a call that makes no sense, TcplabError for a file that is no capture.
-    """
+    """Return the exit status: 1 if a file is damaged. Raises UsageError, TcplabError."""
     console = Console(highlight=False, emoji=False, stderr=options.as_json)
     if options.live:
         return _live(paths, options, console)

@@ -447,10 +447,7 @@ def _ack_waits(facts: ConnectionFacts, rest: int) -> int:
 
 
 def _queueing(main: DirectionFacts, percent: int) -> int:
-    """Return how much longer than the shortest so many percent of the round trips are.
-
-    In the middle the queue is before or behind the capture.
-    """
+    """Return a percentile of round trips less the shortest, before or behind the capture."""
     is_far = main.place in ("receiver", "middle")
     before = int((main[f"queueing_p{percent}"] or 0) if is_far else 0)
     measures = not is_far or main.place == "middle" or not before

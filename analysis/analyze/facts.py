@@ -157,10 +157,7 @@ def _drops(offered: Iterable[OfferedSegment], bucket: TokenBucket) -> tuple[int,
 
 
 def _surprise(hits: int, alarms: int, lost: int, kept: int) -> float:
-    """Return the negative decimal logarithm of Fisher's exact test, one-sided.
-
-    It is the chance that of `hits + alarms` drawn segments at least `hits` are of the lost ones.
-    """
+    """Return -log10 of Fisher's exact test: the chance of at least `hits` lost of all drawn."""
     drawn, term, total = hits + alarms, 1.0, 1.0
     if hits * (lost + kept) <= drawn * lost:
         return 0.0

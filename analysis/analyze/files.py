@@ -105,10 +105,7 @@ _MARK = "\0"
 
 
 def json_pieces(value: object, indent: int | None = None) -> Iterator[str]:
-    """Yield the text of `json.dumps(value, indent=indent, allow_nan=False)`.
-
-    An iterator within `value` becomes a list, and each of its entries one piece.
-    """
+    """Yield the text of `json.dumps`; each entry of an iterator within `value` is one piece."""
     lists: list[Iterator[object]] = []
 
     def marked(each: Iterator[object]) -> list[str]:
@@ -160,10 +157,7 @@ _JUDGED = 3
 
 
 def formats(written: str) -> tuple[str, ...]:
-    """Return the words of --write.
-
-    Raises UsageError for one that does not exist, or that needs a library that is not installed.
-    """
+    """Return the words of --write. Raises UsageError for an unknown one, or a missing library."""
     words = tuple(dict.fromkeys(word.strip() for word in written.split(",") if word.strip()))
     if (unknown := [word for word in words if word not in FORMATS]) or not words:
         raise UsageError(
@@ -181,10 +175,7 @@ def formats(written: str) -> tuple[str, ...]:
 
 
 def as_data(capture: ListedCapture) -> dict[str, Any]:
-    """Return the file's facts and its connections as JSON's types; what is not known is null.
-
-    The connections are an iterator: a row of many connections is 6 kB of text.
-    """
+    """Return facts and connections (an iterator: each is 6 kB) as JSON's types; null is unknown."""
     found = ({**finite(each.row), "verdict": verdict(each).data} for each in capture.facts())
     return {
         "file": {**vars(capture.file), "link_types": list(capture.file.link_types)},

@@ -36,10 +36,7 @@ _TOGETHER = 4096
 
 @dataclass(frozen=True)
 class ListedCapture:
-    """The facts of a file, and `height` of its connections.
-
-    `part` gives the values of some rows in the column of a name of analysis.flows.columns.
-    """
+    """A file and `height` connections; `part` gives some rows of a column by its name."""
 
     file: FileFacts
     height: int

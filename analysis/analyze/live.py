@@ -99,10 +99,7 @@ GrowingSource = GrowingFile | GrowingPipe
 
 @contextmanager
 def growing_source(name: str) -> Iterator[GrowingSource]:
-    """Open `name`: - is standard input, else a file, a pipe, or a network interface.
-
-    Raises TcplabError for what is none of them, or cannot be read.
-    """
+    """Open standard input (-), a file, a pipe or an interface. Raises TcplabError."""
     path = Path(name)
     if name == "-":
         if sys.stdin.isatty():

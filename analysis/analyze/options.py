@@ -97,10 +97,7 @@ class ConnectionChoice:
         return only(reading, fitting["connection"].to_list())
 
     def fitting(self, connections: ColumnTable, path: str) -> ColumnTable:
-        """Return the connections that fit.
-
-        Raises UsageError for an unknown number, host or condition; TcplabError if none fits.
-        """
+        """Return those that fit. Raises UsageError, or TcplabError if none fits."""
         number = len(connections)
         fitting = _numbered(connections, self.numbers, path) if self.numbers else connections
         if self.hosts:
@@ -174,10 +171,7 @@ _LARGEST = 2**62 // 10**9
 
 
 def moment(text: str) -> CaptureMoment:
-    """Seconds since the first packet, as 12.5, or a time, as 2026-11-22T10:00:00.5+01:00.
-
-    A time without a zone is in UTC. Raises UsageError.
-    """
+    """Seconds since the first packet (12.5), or a time, by default in UTC. Raises UsageError."""
     if _SECONDS.fullmatch(text) and float(text) < _LARGEST:
         whole, _, fraction = text.partition(".")
         return CaptureMoment(int(whole) * 10**9 + int(fraction[:9].ljust(9, "0")))

@@ -55,10 +55,7 @@ def show_why(capture: ListedCapture, console: Console) -> None:
 def show(
     capture: ListedCapture, console: Console, in_all: int | None = None, table: ManyShown = USUAL
 ) -> None:
-    """Print connections of a capture, then the facts of its file, which may have more `in_all`.
-
-    Of more than FEW connections those that opened are shown, and the others counted.
-    """
+    """Print connections, above FEW only those that opened, and the file, which has `in_all`."""
     console.print(Text(capture.file.path, style="bold"), soft_wrap=True)
     places, counted = list(range(capture.height)), list[str]()
     if capture.height > FEW:
@@ -163,10 +160,7 @@ def _limited(direction: DirectionFacts) -> str:
 
 
 def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[str]:
-    """The facts of the file, and what is doubtful in these connections, of perhaps more `in_all`.
-
-    Format, counts, what was left out, and the place where a damaged file stopped being readable.
-    """
+    """The facts of the file, which may have more connections `in_all`, damage and doubts."""
     file = capture.file
     number = capture.height if in_all is None else in_all
     packed = f", {file.compression}" if file.compression else ""

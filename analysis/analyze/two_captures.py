@@ -52,10 +52,7 @@ class ComparedFlow(NamedTuple):
 
 @dataclass(frozen=True)
 class FlowFigure:
-    """A figure of a connection, a number or a word; `explains` says that it may be a reason.
-
-    A smaller difference than `least` of the slow connection does not count.
-    """
+    """A number or word; if it `explains`, a difference of more than `least` may be a reason."""
 
     name: str
     value: Callable[[ComparedFlow], Any]
@@ -234,10 +231,7 @@ class CaptureComparison:
 
 
 def compare(good: ListedCapture, bad: ListedCapture, labels: list[str]) -> CaptureComparison:
-    """Compare the largest connection of `bad` with its like in `good`.
-
-    Raises TcplabError for a capture without connections.
-    """
+    """Compare the largest connection of `bad` with its like in `good`. Raises TcplabError."""
     for capture in (good, bad):
         if not capture.height:
             raise TcplabError(
@@ -292,10 +286,7 @@ _APART = 10**6
 
 
 def rows(connections: tuple[MatchedConnection, ...]) -> ColumnTable:
-    """Return one row for each way of each connection; delays in ns.
-
-    The other columns are those of analysis.flows.matching.PathSummary.
-    """
+    """Return a row for each way of each connection: PathSummary's columns and others; ns."""
     return ColumnTable.of_rows(
         [
             {

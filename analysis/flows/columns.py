@@ -89,10 +89,7 @@ RETRANSMISSIONS = ("fast", "sack", "rto", "tlp", "spurious", "other", "fastopen"
 
 
 def connection_names() -> list[str]:
-    """Return the names in the connections' frame, in order.
-
-    Further columns of the connection come first, then tcptrace's 147, then those of a direction.
-    """
+    """Return the frame's names: ours of a connection, tcptrace's 147, ours of a direction."""
     of_connection = [column for column in OURS if not column.directed]
     of_direction = [column for column in OURS if column.directed]
     columns = (*of_connection, *TCPTRACE, *of_direction)
@@ -120,10 +117,7 @@ _CODES = {
 
 
 def listed(kind: str, values: Any, valid: bytes, rows: slice = slice(None)) -> list[Any]:
-    """Return the column's values in some rows, or one value that stands for all.
-
-    A missing value is None. For few rows this is quicker than to load NumPy.
-    """
+    """Return values in some rows, or one for all, None if missing; for few quicker than NumPy."""
     numbers = values if kind == "text" else memoryview(values).cast(_CODES[kind])  # type: ignore[call-overload]
     cells = list(numbers if len(numbers) == 1 else numbers[rows])
     valid = valid if len(valid) == 1 else valid[rows]

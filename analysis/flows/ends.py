@@ -184,10 +184,7 @@ def match_readings(
 def _with_clocks(
     matched: Sequence[MatchedConnection], aligned: bool
 ) -> Iterator[MatchedConnection]:
-    """The connections with the drift of the clocks, which all of them show together.
-
-    With `aligned` the drift and then the offset are taken out.
-    """
+    """The connections with the clocks' drift; if `aligned`, without drift and offset."""
     if not matched:
         return
     drift = clock_drift(
@@ -349,10 +346,7 @@ def _ways(packets: ColumnTable) -> dict[tuple[int, bool], Whole]:
 
 
 def _differences(near: ColumnTable, far: ColumnTable) -> Iterator[tuple[str, int]]:
-    """By how much the near capture's numbers are greater than the far one's.
-
-    That is the commonest difference between packets that are alike in the rest, and alone so.
-    """
+    """The commonest difference of numbers between packets that are alike, and alone so."""
     both = ColumnTable.joined([side.select(*_NUMBERS, *_ALIKE) for side in (near, far)])
     groups = RowGroups(*(both.whole(name, missing=-1) for name in _ALIKE))
     of_near = groups.sums(np.arange(len(both)) < len(near))

@@ -87,10 +87,7 @@ def _reported(error: IcmpError) -> dict[str, object]:
 
 
 def _seen(packets: ColumnTable, reading: Reading) -> ColumnTable:
-    """Return each packet with what was known when it came, of both directions.
-
-    Numbers that are not known are such that no condition takes them.
-    """
+    """Return each packet with what was known when it came; the unknown fits no condition."""
     connection, forward = packets["connection"].values, packets["forward"].values
     window = packets.whole("window")
     sequence, length = packets.whole("sequence"), packets.whole("payload")

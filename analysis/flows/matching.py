@@ -43,10 +43,7 @@ class DirectionMatch:
 
 @dataclass(frozen=True)
 class PathSummary:
-    """A way in figures: packets, bytes of payload, and one-way delays in ns.
-
-    The delays are None if no packet arrived.
-    """
+    """A way in figures: packets, bytes of payload, delays in ns (None without an arrival)."""
 
     sent: int
     lost: int
@@ -201,10 +198,7 @@ def _origins(sent: ColumnTable, arrived: ColumnTable) -> Whole:
 
 
 def _keys(sent: ColumnTable, arrived: ColumnTable) -> tuple[NDArray[np.uint64], ...]:
-    """Return the marks of all packets sent, then of all that arrived.
-
-    Several columns share the bits of a number, as fewer numbers are compared in less time.
-    """
+    """Return the marks of all packets sent, then of all that arrived, in few numbers."""
     names = (FLOW, "sequence", "payload", "flags", *_MAY_LACK)
     both = ColumnTable.joined([table.select(*names) for table in (sent, arrived)])
     lone_fin = np.where(both["payload"].values == 0, _FIN, 0)

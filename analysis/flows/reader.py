@@ -28,10 +28,7 @@ IcmpError = dict[str, Any]
 def _with_connections(
     errors: Sequence[IcmpError], connections: Mapping[str, Handed]
 ) -> tuple[IcmpError, ...]:
-    """Add the connection that each error quotes, and whether a sent the quoted segment.
-
-    Of connections with the same ends the latest that had begun counts.
-    """
+    """Add the quoted connection, the latest that had begun, and whether a sent the segment."""
     known: dict[object, list[dict[str, Any]]] = {each: [] for each in map(_both_ways, errors)}
     names = ("connection", "first_packet", "host_a", "port_a", "host_b", "port_b", "network")
     for row in rows({name: connections[name] for name in names if errors and connections}):
@@ -189,10 +186,7 @@ class Reading:
 
 @cache
 def load_engine() -> Any:
-    """Load the engine, whose functions are in core/src/lib.rs; a checkout compiles it first.
-
-    Raises TcplabError if that fails.
-    """
+    """Load the engine (core/src/lib.rs), which a checkout compiles first. Raises TcplabError."""
     name = f"{__package__}._core"
     if not CORE.exists():  # an installed copy
         return import_module(name)
@@ -274,10 +268,7 @@ def icmp_errors(results: Mapping[str, Any]) -> tuple[IcmpError, ...]:
 def exchanges(
     path: Path, period: CapturePeriod | None = None, decode_as: Mapping[int, str] | None = None
 ) -> list[dict[str, Any]]:
-    """Return requests and answers in a capture, in order: values by name of EXCHANGES.
-
-    Raises TcplabError as `read`.
-    """
+    """Return requests and answers in order, by names of EXCHANGES. Raises TcplabError as `read`."""
     with _reading(path) as file:
         found = load_engine().exchanges(str(file), period, [*(decode_as or {}).items()])
     return _with_idle_times(rows(found))
@@ -306,10 +297,7 @@ def _with_idle_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[Path]:
-    """Give the engine a file it can go back in: a pipe is copied to a temporary file.
-
-    Raises TcplabError for one it cannot read.
-    """
+    """Give the engine a file: a pipe is copied to a temporary one. Raises TcplabError."""
     try:
         if not path.is_fifo():
             yield path
@@ -335,10 +323,7 @@ def _reading(path: Path) -> Iterator[Path]:
 
 
 def write_without_copies(path: Path, to: Path, decode_as: Mapping[int, str] | None = None) -> int:
-    """Write the capture at `path` to `to` without copies of packets; returns their number.
-
-    Raises TcplabError as `read`, and if `to` cannot be written.
-    """
+    """Write a capture without copies of packets, and return their number. Raises TcplabError."""
     engine = load_engine()
     copies: list[int] = columns(path, packets=True, decode_as=decode_as)[0]["copies"]
     try:
@@ -367,10 +352,7 @@ def _file_facts(path: Path | str, results: Mapping[str, Any]) -> FileFacts:
 
 
 class FollowedCapture:
-    """A capture that is fed in pieces; memory does not grow with its length.
-
-    Beyond `most` connections the half that was silent longest is forgotten.
-    """
+    """A capture fed in pieces; beyond `most` connections the longest silent half is forgotten."""
 
     def __init__(self, name: str, most: int = MOST) -> None:
         self.name = name
@@ -391,9 +373,6 @@ class FollowedCapture:
         self._follower.end()
 
     def columns(self) -> tuple[dict[str, Any], FileFacts, int]:
-        """As `columns`, with the number of connections, forgotten ones included.
-
-        The file's `format` is empty until its header came.
-        """
+        """As `columns`, with the number of all connections; `format` is empty before a header."""
         results = self._follower.results()
         return results, _file_facts(self.name, results), results["connections_in_all"]

@@ -48,10 +48,7 @@ class RecordBatch:
 
 
 def read_pcap(file: BinaryIO) -> Iterator[RecordBatch]:
-    """Read all records. Raises TcplabError for another format and for damage, after what is whole.
-
-    Raises OSError if the file cannot be read.
-    """
+    """Read all records. Raises OSError; TcplabError for another format, or behind damage."""
     header = file.read(_FILE_HEADER)
     if len(header) < _FILE_HEADER or header[:4] not in _FORMATS:
         raise TcplabError("This is no pcap file.")
@@ -206,10 +203,7 @@ def _key(packet: npt.NDArray[np.uint8], length: Whole) -> Keys:
 
 
 def arrivals(sent: Sightings, arrived: Sightings) -> Whole:
-    """For each sent packet the place of its arrival, -1 if it has none.
-
-    Equal packets are paired in their order.
-    """
+    """For each sent packet the place of its arrival, -1 for none; equal ones in their order."""
     came = np.full(len(sent), -1, np.int64)
     _, left, right = np.intersect1d(_numbered(sent), _numbered(arrived), return_indices=True)
     came[left] = right

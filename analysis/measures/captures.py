@@ -134,10 +134,7 @@ def resent(data: ColumnTable) -> int:
 
 
 def order(sender: End, receiver: End) -> ColumnTable:
-    """Return the data segments in the order of sending, as `matching.DirectionMatch.packets`.
-
-    The table is empty if the captures have no connection in common.
-    """
+    """Return `matching.DirectionMatch.packets` of the data, empty without a common connection."""
     matches = match_readings(sender.alone, receiver.alone)
     return matches[0].forward.packets if matches else ColumnTable({})
 

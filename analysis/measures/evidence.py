@@ -28,10 +28,7 @@ _CAPTURE_DROPS = re.compile(r"^(\d{1,18}) packets dropped by kernel$", re.MULTIL
 
 @dataclass(frozen=True)
 class HeldProof:
-    """One claim about a condition, and whether it held in all repetitions.
-
-    `observed` is what was seen in the first, or in the first in which it did not hold.
-    """
+    """A claim about a condition, and what was `observed` in the first, or the first that failed."""
 
     condition: str
     claim: str
@@ -83,10 +80,7 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
 
 
 def _sysctls(run: RunRecord, problems: Problems) -> tuple[RecordedSetting, ...]:
-    """The sysctls of the first seed's conditions, as asked for and as each host had them.
-
-    Those of which a proof says that the kernel lacks them, and behaves as asked, are left out.
-    """
+    """The first seed's sysctls, asked and found, less those that a proof says the kernel lacks."""
     settings: list[RecordedSetting] = []
     for trial in run.trials:
         evidence = trial.files.evidence(problems)
@@ -174,10 +168,7 @@ def frame_values(folder: Path, captures: Sequence[str]) -> dict[str, float]:
 
 
 def line_values(run: RunRecord, trial: Trial) -> dict[str, float]:
-    """Return the evidence in the samples of the first TCP flow's socket.
-
-    Raises ValueError on a broken line.
-    """
+    """Return the evidence in the first TCP flow's samples. Raises ValueError on a broken line."""
     flow = next((flow for flow in run.flows if flow.protocol == "tcp"), run.flow)
     lines = untrusted.text_if_any(trial.folder, f"{flow.sender}.sockets.jsonl").splitlines()
     samples = {

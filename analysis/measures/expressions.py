@@ -12,6 +12,7 @@ labels: its name, its congestion control, its transport, and SENDER>RECEIVER.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +25,13 @@ from topologies.units import Duration
 
 STATISTICS = ("mean", "min", "max", "sum", "median", "jain")
 """Statistics over the samples of all named flows; `jain` is Jain's index of their values."""
-_WORDS = {"min": "least", "max": "greatest", "p50": "median", "sum": "sum of the", "jain": "Jain's"}
+_WORDS = {
+    "min": "least",
+    "max": "greatest",
+    "p50": "median",
+    "sum": "sum of the",
+    "jain": "Jain's index of the",
+}
 _PERCENTILE = re.compile(r"p\d{1,2}(\.\d+)?")
 _TOKEN = re.compile(
     r"\s*(?:(?P<window>@\s*(?P<since>\d+(?:\.\d+)?[a-z]*)?\.\.(?P<until>\d+(?:\.\d+)?[a-z]*)?)"
@@ -79,9 +86,11 @@ class Term:
 
     def title(self, timed: bool) -> str:
         """Return the term in words, with its window if `timed`."""
-        first = self.metric.title[:1].lower() + self.metric.title[1:]
-        beginning = "Jain's index of the" if self.statistic == "jain" else _of(self.statistic)
-        words = f"{beginning} {first}" if beginning else self.metric.title
+        metric, statistic = self.metric.title, self.statistic
+        beginning = _WORDS.get(statistic, statistic)
+        if _PERCENTILE.fullmatch(statistic) and statistic != "p50":
+            beginning = f"{statistic[1:]}th percentile of the"
+        words = f"{beginning} {metric[:1].lower()}{metric[1:]}" if beginning else metric
         of = f" of {self.flows}" if self.flows else ""
         under = f" with {self.condition}" if self.condition else ""
         when = f", {self.window.words}" if self.window and timed else ""
@@ -89,12 +98,6 @@ class Term:
 
     def value(self, of: Lookup) -> float | None:
         return of(self)
-
-
-def _of(statistic: str) -> str:
-    if _PERCENTILE.fullmatch(statistic) and statistic != "p50":
-        return f"{statistic[1:]}th percentile of the"
-    return _WORDS.get(statistic, statistic)
 
 
 Lookup = Callable[[Term], float | None]
@@ -160,17 +163,17 @@ class Operation:
         left, right = self.left.value(of), self.right.value(of)
         if left is None or right is None or (self.sign == "/" and right == 0):
             return None
-        calculations: Mapping[str, Callable[[float, float], float]] = {
-            "+": float.__add__,
-            "-": float.__sub__,
-            "*": float.__mul__,
-            "/": float.__truediv__,
-        }
-        result = calculations[self.sign](float(left), float(right))
+        result = _CALCULATIONS[self.sign](float(left), float(right))
         return result if isfinite(result) or (result == inf and isfinite(right)) else None
 
 
 Node = Term | PlainNumber | Operation
+_CALCULATIONS: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
 
 
 @dataclass(frozen=True)
@@ -187,15 +190,9 @@ class Expression:
     @property
     def metric(self) -> Metric:
         """The expression as an entry of a table: a value of the whole trial."""
-        sources = dict.fromkeys(term.metric.source for term in self.terms)
-        return Metric(
-            self.text,
-            self.root.unit,
-            self.root.title(timed=not self.when) + (f", {self.when}" if self.when else ""),
-            "; ".join(sources),
-            lambda _readings: None,
-            of_run=True,
-        )
+        source = "; ".join(dict.fromkeys(term.metric.source for term in self.terms))
+        title = self.root.title(timed=not self.when) + (f", {self.when}" if self.when else "")
+        return Metric(self.text, self.root.unit, title, source, lambda _readings: None, of_run=True)
 
     @property
     def when(self) -> str:

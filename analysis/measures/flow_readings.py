@@ -168,10 +168,7 @@ class FlowReadings:
 
     @cached_property
     def at_least(self) -> Values:
-        """The percentiles of `exchanges` if each that did not end had ended when it was last seen.
-
-        Percentiles are at least these.
-        """
+        """Bounds of percentiles of `exchanges`: an unended one took until it was last seen."""
         found = self._application
         return percentiles([found.at_least(each) for each in found.due]) if found.due else {}
 
@@ -308,10 +305,7 @@ def percentiles(values: Sequence[float] | Any) -> Values:
 
 
 def percentile(values: Sequence[float] | Any, share: float) -> float:
-    """Return a percentile between two values; infinite if one of these is.
-
-    NumPy makes no number of the way between two infinite values.
-    """
+    """Return a percentile; infinite next to an infinite value, where NumPy makes no number."""
     import numpy as np  # late: a run has no use for its libraries
 
     if np.isfinite(values).all():
@@ -331,10 +325,7 @@ def _summary(output: str) -> Values:
 def read_samples(
     trial: Trial, sender: str, problems: Problems | None
 ) -> dict[str, list[SocketSample]]:
-    """Read the samples of a host by the receiver's port; of a file cut short all complete lines.
-
-    Without `problems` a broken file raises ValueError.
-    """
+    """Read samples by port, all whole lines; without `problems` a broken file is a ValueError."""
     if problems is None:
         return trial.files.samples(sender)
     name = f"{trial.name}/{sender}.sockets.jsonl"

@@ -95,10 +95,7 @@ class Metric:
 
 
 class UnknownMetric(TcplabError):
-    """A metric that the table lacks.
-
-    It is no KeyError, which would be taken for a metric without a value.
-    """
+    """A metric that the table lacks: no KeyError, which would mean one without a value."""
 
     def __init__(self, name: str) -> None:
         known = [*terms(), *columns(), *_by_key(), *(f"nstat.{each}" for each in counters())]
@@ -112,10 +109,7 @@ class UnknownMetric(TcplabError):
 
 
 def metric(key: str) -> Metric:
-    """Return the metric of a trial by its key, such as "path.lost" or "metric.timeouts".
-
-    Raises UnknownMetric.
-    """
+    """Return a trial's metric by its key, such as "metric.timeouts". Raises UnknownMetric."""
     if found := _OWN.get(key) or _by_key().get(key):
         return found
     group, _, name = key.partition(".")

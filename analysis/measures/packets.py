@@ -33,15 +33,8 @@ class PortTraffic:
 
     @property
     def alone(self) -> bool:
-        """True if this is the only shaped port on the way: all that enters and leaves it is seen.
-
-        Else the packets cross several, and one that did not come may have crossed some of them.
-        """
+        """True if this is the only shaped port on the way, so that all its packets are seen."""
         return len(self.ports) == 1
-
-    @property
-    def missing(self) -> int:
-        return int((self.came < 0).sum())
 
     @property
     def arrived(self) -> Truths:
@@ -55,10 +48,7 @@ class PortTraffic:
 
     @property
     def wait(self) -> Whole:
-        """Nanoseconds that each packet that arrived took longer than a lone one.
-
-        It waited in a queue, except for what a delay that varies adds or takes.
-        """
+        """Nanoseconds beyond a lone packet's, in queues or by a delay that varies."""
         waits: Whole = self.delay - lone(self.ports, self.length[self.arrived])
         return waits
 
@@ -132,10 +122,7 @@ class TrialTraffic:
 
     @cached_property
     def crossing(self) -> tuple[PortTraffic, ...]:
-        """The traffic of each shaped port, if all of its packets take the same shaped ports.
-
-        If they take several, only that of the slowest of these.
-        """
+        """The traffic of ports that share no packet with others; of several the slowest's."""
         assert self.whole
         groups = self._groups
         return tuple(
@@ -155,10 +142,8 @@ class TrialTraffic:
 
     def flow(self, flow: RunFlow) -> PortTraffic | None:
         """Return a flow's packets towards its receiver; None without whole captures of both."""
-        direction = flow.sender, flow.receiver
-        if not self._has_sender(flow) or self.at(flow.receiver) is None:
-            return None
-        if not self.network.segmented:
+        direction, has_receiver = (flow.sender, flow.receiver), self.at(flow.receiver) is not None
+        if not self._has_sender(flow) or not has_receiver or not self.network.segmented:
             return None
         traffic = self.met(direction).through(self.network.shaped(direction))
         return _joined([traffic.only(self._rows(direction, flow))])
@@ -169,10 +154,7 @@ class TrialTraffic:
         return direction in self.network.directions and self.at(flow.sender) is not None
 
     def completion(self, flow: RunFlow) -> int | None:
-        """Return the ns from a flow's first SYN to the last ACK at its sender.
-
-        None if the sender has no capture, or the connection did not end.
-        """
+        """Return the ns from the first SYN to the last ACK at the sender; None if unended."""
         if not self._has_sender(flow):
             return None
         direction = flow.sender, flow.receiver
@@ -204,12 +186,10 @@ class TrialTraffic:
         there = direction[0] == flow.sender
         if (direction, there) not in self._places:
             seen = self.seen(flow.sender, direction)
-            receivers = seen.ports & _PORT if there else seen.ports >> 16
-            parts = RowGroups(receivers, seen.flags > 0)
-            keys = (receivers[parts.first].tolist(), (seen.flags[parts.first] > 0).tolist())
-            self._places[direction, there] = dict(
-                zip(zip(*keys, strict=True), parts.rows, strict=True)
-            )
+            receivers, is_tcp = seen.ports & _PORT if there else seen.ports >> 16, seen.flags > 0
+            parts = RowGroups(receivers, is_tcp)
+            keys = zip(receivers[parts.first].tolist(), is_tcp[parts.first].tolist(), strict=True)
+            self._places[direction, there] = dict(zip(keys, parts.rows, strict=True))
         none = np.empty(0, np.int64)
         return self._places[direction, there].get((flow.port, flow.protocol == "tcp"), none)
 
@@ -218,14 +198,10 @@ class TrialTraffic:
         """The shaped ports, each with all that its packets cross too, and the ways through them."""
         parts: list[tuple[set[Port], list[Direction]]] = []
         for ports, directions in self._groups.items():
-            meeting = [part for part in parts if part[0] & set(ports)]
-            parts = [part for part in parts if part not in meeting]
-            parts.append(
-                (
-                    set(ports).union(*(part[0] for part in meeting)),
-                    [*directions, *(direction for part in meeting for direction in part[1])],
-                )
-            )
+            met = [part for part in parts if part[0] & set(ports)]
+            others = [way for _, ways in met for way in ways]
+            joined = set(ports).union(*(part[0] for part in met)), [*directions, *others]
+            parts = [*(part for part in parts if part not in met), joined]
         return [part for part in parts if part[0]]
 
     @cached_property
@@ -257,16 +233,13 @@ class TrialTraffic:
         """
         captures = [capture for capture in map(self.at, self.network.hosts) if capture is not None]
         end = max(int(capture.time.max(initial=0)) for capture in captures)
-        latest = {
-            direction: end - self.network.lone(direction, 0)
+        return sum(
+            int(((met.came < 0) & (met.sent.time > end - self.network.lone(direction, 0))).sum())
             for direction in self.network.directions
-        }
-        met = ((self.met(direction), latest[direction]) for direction in self.network.directions)
-        return sum(int(((each.came < 0) & (each.sent.time > last)).sum()) for each, last in met)
+            for met in [self.met(direction)]
+        )
 
     @cached_property
     def missing(self) -> int:
         """Count the packets that were sent and did not arrive."""
-        return sum(
-            int((self.met(direction).came < 0).sum()) for direction in self.network.directions
-        )
+        return sum(int((self.met(each).came < 0).sum()) for each in self.network.directions)

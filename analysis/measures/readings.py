@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 
 
 class TrialReadings:
-    """The values of one trial: of its flows together, its first flow, its hosts and its ports.
-
-    Problems of reading are noted. Without `problems` a broken file raises ValueError or OSError.
-    """
+    """The values of a trial; without `problems` a broken file raises ValueError or OSError."""
 
     def __init__(self, run: RunRecord, trial: Trial, problems: Problems | None = None) -> None:
         self.run, self.trial = run, trial
@@ -199,10 +196,7 @@ class TrialReadings:
 
     @cached_property
     def trips(self) -> Values:
-        """The flows' median round trip, their least, and how far the median is above it.
-
-        The excess is waiting in queues, and the variation of the delay.
-        """
+        """The flows' median round trip, their least, and the excess: queues and jitter."""
         trips, least = (
             [flow.socket[name] for flow in self.by_flow if name in flow.socket]
             for name in ("rtt_median", "least_rtt")
@@ -317,10 +311,7 @@ def term_value(readings: TrialReadings, term: Term) -> float | None:
 
 
 def term_values(readings: TrialReadings, term: Term) -> list[Any]:
-    """Return the values of each flow that the term names, and of ports: a number, several or None.
-
-    A window that the run does not reach has none.
-    """
+    """Return a number, several or None of each named flow and port; none beyond the run."""
     span = _span(readings, term.window)
     if term.window and span is None:
         return []

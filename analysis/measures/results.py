@@ -35,10 +35,7 @@ Among = Literal["", "least", "most"]
 
 @dataclass(frozen=True)
 class FlowMeasures:
-    """A flow of a trial: its `row` of a sweep's table, the client's lines of `iperf -i`, samples.
-
-    The samples of the sending socket are kept only if they are drawn, their `course` always.
-    """
+    """A flow: its `row` of a sweep's table, lines of `iperf -i`, and samples if they are drawn."""
 
     flow: RunFlow
     row: Row
@@ -124,10 +121,7 @@ class RunResults:
         return [tuple(values[key] for key in row) for row in keys if values.keys() >= {*row}]
 
     def trajectories(self, conditions: Collection[str]) -> list[Hashable]:
-        """Return all that was measured of each seed's flows under the conditions of these names.
-
-        Runs that repeat each other in virtual time agree in all of it.
-        """
+        """Return all that was measured of each seed's flows, which copies have in common."""
         found: dict[int, list[Hashable]] = {}
         for trial in self.measured:
             if trial.trial.condition.name in conditions:
@@ -155,10 +149,7 @@ class RunResults:
 
 
 def measure_all(run: RunRecord, problems: Problems) -> RunResults:
-    """Measure every trial, a thread on each core: the engine reads captures without the lock.
-
-    Large captures are read one trial after another, since each takes several times its size.
-    """
+    """Measure trials, a thread on each core (the engine holds no lock), large ones one by one."""
     drawn = run.trials[0].seed if run.trials else None
     apart = [Problems() for _ in run.trials]
     draws = [trial.seed == drawn for trial in run.trials]

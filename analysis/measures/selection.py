@@ -56,11 +56,8 @@ def groups_of(flows: Sequence[FlowFacts], network: TopologySpec | None) -> dict[
             groups.remove(met)
             ports, members = met[1] | ports, [*met[2], *members]
         groups.append((flow.protocol, ports, members))
-    return {
-        flow.name: f"{transport} to {members[0].receiver}"
-        for transport, _, members in groups
-        for flow in members
-    }
+    named = ((f"{transport} to {of[0].receiver}", of) for transport, _, of in groups)
+    return {flow.name: group for group, of in named for flow in of}
 
 
 def _ports(flow: FlowFacts, network: TopologySpec | None) -> set[str]:
@@ -95,10 +92,7 @@ def chosen(
     groups: Mapping[str, str],
     sysctls: Iterable[tuple[str, str]] = (),
 ) -> list[Facts]:
-    """Return the flows that one of the comma-separated `globs` names; if "" the main group.
-
-    `sysctls` are those of the condition, of which one may be the congestion control.
-    """
+    """Return the flows that one of `globs` names, if "" the main group, under these sysctls."""
     if not flows:
         return []
     if not globs:
@@ -142,10 +136,7 @@ def rate(flows: Sequence[FlowReadings], spanned: Sequence[FlowReadings] = ()) ->
 
 
 def jain(rates: Sequence[float]) -> float:
-    """Return Jain's fairness index: 1 for equal rates, 1/n if one of n has all.
-
-    Jain, Chiu, Hawe: DEC-TR-301, 1984.
-    """
+    """Return Jain's fairness index, 1 for equal rates (Jain, Chiu, Hawe: DEC-TR-301, 1984)."""
     return fmean(rates) ** 2 / fmean(rate**2 for rate in rates)
 
 
@@ -203,23 +194,15 @@ class RunFacts:
     def chosen(self, term: Term) -> list[FlowFacts]:
         """Return the flows that the term names under any condition."""
         flows = of_transport(self.flows, term.metric.transport)
-        found = {
-            flow.name: flow
-            for condition in self.conditions
-            for flow in chosen(flows, term.flows, self.groups, condition.sysctls)
-        }
-        return list(found.values())
+        found = (chosen(flows, term.flows, self.groups, each.sysctls) for each in self.conditions)
+        return list({flow.name: flow for of_one in found for flow in of_one}.values())
 
     @property
     def labels(self) -> list[str]:
         """Everything that names a flow under any condition."""
-        found = (
-            label
-            for condition in self.conditions
-            for flow in self.flows
-            for label in labels(flow, dict(condition.sysctls).get(ALGORITHM, ""))
-        )
-        return list(dict.fromkeys(found))
+        usual = [dict(condition.sysctls).get(ALGORITHM, "") for condition in self.conditions]
+        found = (labels(flow, algorithm) for algorithm in usual for flow in self.flows)
+        return list(dict.fromkeys(label for each in found for label in each))
 
 
 def _refuse(what: str, name: str, known: Sequence[str]) -> NoReturn:
@@ -281,10 +264,10 @@ def _group(run: RunFacts, term: Term) -> None:
 def _captures(run: RunFacts, term: Term) -> None:
     if not term.metric.of_packets:
         return
-    for flow in run.chosen(term):
-        for host in (flow.sender, flow.receiver):
-            if not any(name.startswith(f"{host}-") for name in run.captures):
-                raise UsageError(
-                    f"{term.metric.name} needs a capture at {host}, and the run has none.",
-                    "Add its interface to the captures of the spec.",
-                )
+    hosts = (host for flow in run.chosen(term) for host in (flow.sender, flow.receiver))
+    for host in hosts:
+        if not any(name.startswith(f"{host}-") for name in run.captures):
+            raise UsageError(
+                f"{term.metric.name} needs a capture at {host}, and the run has none.",
+                "Add its interface to the captures of the spec.",
+            )

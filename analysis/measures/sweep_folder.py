@@ -52,10 +52,7 @@ class FactorEntry(Struct, frozen=True):
 
 
 class FailureEntry(Struct, frozen=True):
-    """A point that failed.
-
-    `log` is a path inside the folder or empty, `repeat` the command that runs the point again.
-    """
+    """A failed point with its `log` in the folder, and the command to `repeat` it."""
 
     factors: dict[str, str] = field(default_factory=dict)
     seed: str = "unknown"
@@ -120,10 +117,7 @@ class SweptFactor:
 
 @dataclass(frozen=True)
 class SweepRecord:
-    """The content of sweep.json.
-
-    `compare` is the place of the compared factor among `factors`, None for no comparison.
-    """
+    """The content of sweep.json; `compare` is the place of the compared factor, or None."""
 
     path: Path
     facts: SweepFile
@@ -162,10 +156,7 @@ class SweepRecord:
         return [(factor.name, dict(factor.codes)) for factor in self.factors]
 
     def described(self, place: tuple[int, ...], axes: tuple[int, ...]) -> str:
-        """The values of the factors in `axes` at `place`, such as "delay 50ms, loss 1%".
-
-        Factors of one value are left out.
-        """
+        """Such as "delay 50ms, loss 1%", of the `axes` whose factors have several values."""
         named = (
             (factor, level)
             for axis, (factor, level) in enumerate(zip(self.factors, place, strict=True))
@@ -175,10 +166,7 @@ class SweepRecord:
 
 
 def read_sweep(path: Path, problems: Problems, metric: str | None = None) -> SweepRecord:
-    """The sweep in `path`, about another `metric` if there is one.
-
-    Raises UsageError if there is none, TcplabError if sweep.json cannot be used.
-    """
+    """Read the sweep in `path`, perhaps about another `metric`. Raises UsageError, TcplabError."""
     facts = read_main(SweepFile, path, "sweep.json", "./tcplab sweep")
     if metric and metric != facts.metric:
         if metric not in columns():
@@ -326,10 +314,7 @@ IN_SERIES = tuple(_OF_FLOW)
 
 
 def binned(name: str, courses: Sequence[FlowCourse], begin: float, edges: Numbers) -> Numbers:
-    """Return a quantity of flows together between the edges, in seconds since `begin`.
-
-    It is NaN where no flow has a value.
-    """
+    """Return a quantity of flows together between the edges (s since `begin`), or NaN."""
     of_flows = np.array([_OF_FLOW[name](course, begin, edges) for course in courses])
     none = np.isnan(of_flows).all(axis=0)
     together = np.nansum(of_flows, axis=0) if name == "rate" else mean(of_flows, 0)

@@ -266,10 +266,7 @@ def _bound(where: str, channel: Channel, waiting: int) -> CheckFinding:
 
 
 def _most_waiting(traffic: PortTraffic, channel: Channel, slack: int, frame: int) -> int:
-    """Return the most packets that surely were at the link at once, less the one on it.
-
-    Full packets of `frame` bytes for a discipline that counts bytes.
-    """
+    """Return the most packets, or full packets' bytes, surely there, less the one sent."""
     if discipline(channel.discipline).in_bytes:
         return -(-_most(traffic, channel, slack, traffic.length) // frame)
     return _most(traffic, channel, slack, np.ones_like(traffic.length))

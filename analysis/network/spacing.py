@@ -160,10 +160,7 @@ def busy_gaps(traffic: PortTraffic, slowest: Channel) -> BusyGaps:
 
 
 def _waited(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
-    """Return whether another packet was due at the link when the one before each left it.
-
-    It need not be the next one: queueing disciplines may choose.
-    """
+    """Return whether another packet (any) was due when the one before each left the link."""
     left, due = traffic.came[order], np.sort(_latest(traffic)[order])
     entered = np.searchsorted(due, left[:-1], "right")
     return np.concatenate(([False], entered > np.arange(1, len(left))))[: len(left)]

@@ -294,10 +294,7 @@ class NetworkVerdict:
 
 
 def judge_network(run: RunRecord, known: Sequence[TrialTraffic | None] = ()) -> NetworkVerdict:
-    """Return the verdict on the network of `run`, from its own files.
-
-    `known` is the traffic of trials whose captures were read before.
-    """
+    """Return the verdict from a run's files; `known` is traffic that was read before."""
     topology = run.spec.topology.network()
     if topology is None or not topology.nodes or not run.trials:
         return NetworkVerdict(Usability.CARE, (_NOTHING,), ())

@@ -118,10 +118,7 @@ def why_not(error: OSError | untrusted.StrangeFile) -> str:
 
 
 def read_main(kind: type[Record], path: Path, name: str, command: str) -> Record:
-    """The file `path/name`, which makes a folder what `command` printed.
-
-    Raises UsageError if it is not such a folder, TcplabError if the file is broken or too new.
-    """
+    """Read `name`, which makes a folder what `command` printed. Raises UsageError, TcplabError."""
     if not path.is_dir():
         raise UsageError(
             f"There is no folder '{path}'.", f"Name the folder that {command} printed."

@@ -46,10 +46,7 @@ class IperfSummary:
 
 
 def sent_part(output: str) -> str:
-    """Return the client's part of its output.
-
-    A UDP client then prints the report that its server sent, which is not its own.
-    """
+    """Return the client's part of its output: UDP's prints the server's report too."""
     return output.partition("Server Report:")[0]
 
 
@@ -180,10 +177,7 @@ class InstantEntry(Struct, frozen=True):
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
-    """The samples of the sending socket: its remote port is `port`.
-
-    Raises ValueError on a broken line.
-    """
+    """The samples of the socket to a remote port. Raises ValueError on a broken line."""
     return by_port(lines).get(str(port), [])
 
 

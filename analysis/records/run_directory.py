@@ -39,10 +39,7 @@ class Trial:
         return f"raw/seed-{self.seed}/{self.condition.name}"
 
     def starts(self, flows: Sequence[RunFlow], problems: json_reader.Problems) -> list[float]:
-        """Return when each flow starts, in seconds, as the seed drew it or the spec says.
-
-        All are 0 if one cannot be read, which is noted.
-        """
+        """Return when each flow starts (s), as drawn or specified; all 0 after a problem."""
         try:
             drawn = self._drawn()
             texts = (drawn.get(f"flows.{flow.name}.start", flow.start) for flow in flows)
@@ -228,10 +225,7 @@ UNREADABLE = "unreadable"
 
 @dataclass(frozen=True)
 class IndexedRun:
-    """A line of the index; `figure` is the estimate that answers the `question` of the claim.
-
-    `name` is the folder below the store, `page` the path of its page there or empty.
-    """
+    """A line of the index; `name` and `page` are paths in the store, `figure` the estimate."""
 
     name: str
     kind: str

@@ -98,10 +98,7 @@ def _values(content: object, where: str, problems: Problems) -> tuple[float, ...
 
 
 class TopologyEntry(Struct, frozen=True):
-    """The network as a diagram; `segmentation` is `on` if hosts leave it to the network card.
-
-    `nodes`, `links` and `reordering` are as they are written; `network` understands them.
-    """
+    """The network as written, which `network` understands, with its diagram."""
 
     name: str = ""
     diagram: str = ""
@@ -209,10 +206,7 @@ class ChangeEntry(Struct, frozen=True):
 
 
 class SpecFile(Struct, frozen=True):
-    """spec.json. `settings` are what `--set` was given for anything but a parameter.
-
-    `metrics` are the expressions of `--metric`.
-    """
+    """spec.json; `settings` are of `--set`, but parameters, and `metrics` of `--metric`."""
 
     name: str = ""
     claim: str = ""
@@ -266,10 +260,7 @@ class Provenance(Struct, frozen=True):
 
 
 class RunManifest(Provenance, frozen=True):
-    """manifest.json. `files` are the SHA-256 of the run's files by their paths.
-
-    What is no digest there agrees with no file. `seeds` are as they are written.
-    """
+    """manifest.json as written; `files` are SHA-256, and no file agrees with another text."""
 
     experiment: str = ""
     claim: str = ""
@@ -342,10 +333,7 @@ class StudyEntry(Struct, frozen=True):
 
 
 class ReproductionFile(Provenance, frozen=True):
-    """reproduction.json; `only` names the studies and `rows` the rows that were chosen.
-
-    None are all.
-    """
+    """reproduction.json; `only` are the chosen studies and `rows` the rows, None for all."""
 
     mode: str = ""
     only: tuple[str, ...] = ()
@@ -359,10 +347,7 @@ class ReproductionFile(Provenance, frozen=True):
 
 
 def read_reproduction(path: Path, problems: Problems) -> ReproductionFile:
-    """Return the reproduction in `path`, with each study's rows as PublishedRow.
-
-    Raises UsageError if there is none, TcplabError if it cannot be used.
-    """
+    """Return a reproduction with PublishedRows. Raises UsageError, TcplabError."""
     name, command = "reproduction.json", "./tcplab reproduce"
     facts = read_main(ReproductionFile, path, name, command)
     studies = tuple(_study(entry, problems) for entry in facts.studies)

@@ -64,10 +64,7 @@ class CakeTin(Struct, frozen=True):
 
 
 class Qdisc(Struct, frozen=True):
-    """One queueing discipline with what it has counted; `options` as tc names them.
-
-    The table of disciplines (topologies.disciplines) says which counters are early drops or marks.
-    """
+    """A queueing discipline with its counters, which topologies.disciplines explains."""
 
     kind: str = ""
     handle: str = ""
@@ -88,10 +85,7 @@ class Qdisc(Struct, frozen=True):
     options: dict[str, Any] = field(default_factory=dict)
 
     def counted(self, counter: str) -> float:
-        """Return a counter, of all classes of cake and virtual queues of gred together.
-
-        Counters with + between them add up; those of sfq are among its options.
-        """
+        """Return counters joined by +, of all classes or virtual queues, or among sfq's options."""
         return sum(map(self._counted, counter.split("+")))
 
     def _counted(self, counter: str) -> float:
@@ -103,10 +97,7 @@ class Qdisc(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class PortLoss:
-    """The fate of the packets offered to a port, in packets.
-
-    `policed` before all else, `lost` at random, `dropped` by a full queue, `passed` on.
-    """
+    """The fate of packets offered to a port: `policed`, then `lost`, `dropped`, or `passed`."""
 
     port: str
     lost: float
@@ -136,10 +127,7 @@ class QdiscsFile(Struct, frozen=True):
     after: dict[str, tuple[Qdisc, ...]] = field(default_factory=dict)
 
     def data_port(self) -> PortLoss | None:
-        """The port that carried most bytes, which is the one towards the receiver.
-
-        None if no packet passed.
-        """
+        """The port that carried most bytes: that towards the receiver; None without any."""
         carried = {port: self.carried(port) for port in self.after}
         port = max(carried, key=lambda name: carried[name], default=None)
         return self.port_loss(port) if port is not None and carried[port] else None
@@ -154,10 +142,7 @@ class QdiscsFile(Struct, frozen=True):
         return PortLoss(port, lost, dropped, passed, policed)
 
     def managed_drops(self, port: str) -> float:
-        """Packets that active queue management dropped although there was room.
-
-        tc counts all drops of cake together, so they all count here.
-        """
+        """Drops by queue management in spite of room, and all drops of cake."""
         managed = self._managed(port)
         drops = [self._grown(port, _QUEUE, counter) for counter in managed.early_drops]
         return sum(drops[:1]) - sum(drops[1:])
@@ -202,10 +187,7 @@ class ProofEntry(Struct, frozen=True):
 
 
 class EvidenceFile(Struct, frozen=True):
-    """evidence.json. `sysctls` are those of each host, as they were read back.
-
-    `warnings` are of what was cut off or missed while the condition was measured.
-    """
+    """evidence.json; `sysctls` as read back, `warnings` of what was cut off or missed."""
 
     held: bool | None = None
     warnings: tuple[str, ...] = ()
@@ -247,10 +229,7 @@ class EnvironmentFile(Struct, frozen=True):
 
 
 class ExchangeRow(Struct, frozen=True):
-    """An exchange: its bytes, and the seconds when it began and ended; None if it did not.
-
-    `failed` is the error of its connection, empty if there was none.
-    """
+    """An exchange's bytes, its begin and end (s, or None), and its connection's error."""
 
     size: float = 0
     began: float | None = None
@@ -325,10 +304,7 @@ class TrialFiles:
         return untrusted.text_if_any(self.folder, f"{flow}.{side}.txt")
 
     def samples(self, host: str) -> dict[str, list[SocketSample]]:
-        """The samples of a host's sockets by their remote port; none if it left no file.
-
-        They are large, so they are not kept. Raises ValueError for a broken file.
-        """
+        """Read a host's sockets by remote port, unkept as they are large. Raises ValueError."""
         lines = untrusted.text_if_any(self.folder, f"{host}.sockets.jsonl").splitlines()
         return output.by_port(lines)
 

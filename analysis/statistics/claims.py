@@ -82,10 +82,7 @@ def withheld(verdict: ClaimVerdict, reason: str) -> ClaimVerdict:
 
 @dataclass(frozen=True)
 class ComparedSamples:
-    """Two samples of a metric that sentences call `what`, a value for each seed.
-
-    `names` are whose they are, in words: "with SACK on", "of the flow udp".
-    """
+    """Two samples of `what`, a value for each seed, and whose they are ("with SACK on")."""
 
     what: str
     unit: str

@@ -111,10 +111,7 @@ def precision(values: Sequence[float]) -> float | None:
 
 
 def _odd(ordered: Numbers) -> tuple[float, float]:
-    """The distribution of the resampled median of n = 2m - 1 values, which is a value itself.
-
-    It is at most the k-th if m of n draws are among the first k.
-    """
+    """The resampled median, a value: at most the k-th if m of 2m - 1 draws are the first k."""
     rank = _low_rank(len(ordered))
     return float(ordered[rank]), float(ordered[-1 - rank])
 
@@ -247,10 +244,7 @@ def are_copies(trajectories: Sequence[Hashable]) -> bool:
 
 
 def seen_of(*samples: Sequence[float] | Numbers) -> list[Hashable]:
-    """Return the trajectories of seeds of which no more than these values is known.
-
-    Small counts agree by chance, unless all do.
-    """
+    """Return trajectories of seeds known by these values; small counts agree by chance."""
     rows: list[Hashable] = [*zip(*(map(float, values) for values in samples), strict=True)]
     every = np.asarray(samples, dtype=np.float64)
     counts = bool(np.all((every == np.round(every)) & (np.abs(every) < _SMALL_COUNT)))
@@ -333,10 +327,7 @@ def verdict_of(paired: Paired | None, corrected: float) -> DifferenceVerdict:
 
 
 def family(pairs: Sequence[Paired | None]) -> list[DifferenceVerdict | None]:
-    """The verdicts of comparisons that belong together, each p corrected for all of them.
-
-    None for a comparison with fewer seeds than could show any difference in such a family.
-    """
+    """The verdicts of a family, each p corrected; None with too few seeds for any difference."""
     corrected = holm([pair.p if pair else 1.0 for pair in pairs])
     enough = fewest_seeds(len(pairs))
     return [

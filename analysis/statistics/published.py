@@ -97,10 +97,7 @@ class Agreement:
 
 
 def summarize(values: Sequence[float], mean_of: int = 1) -> Measurement | None:
-    """Summarize one value per seed; None without values.
-
-    The published number is the mean of `mean_of` runs, or one run.
-    """
+    """Summarize a value per seed, for a published mean of `mean_of` runs; None without values."""
     if not values:
         return None
     runs, is_mean = ValueSpan(min(values), max(values)), mean_of > 1
@@ -155,10 +152,7 @@ ERAS: tuple[Era, ...] = ("period_kernel", "period", "today")
 
 @dataclass(frozen=True)
 class Judged:
-    """A row with the measured values and the verdict of each way of running it.
-
-    It counts by its `headline`, whichever verdict is the better.
-    """
+    """A row with the verdict of each way of running it; that of its `headline` counts."""
 
     row: PublishedRow
     measured: dict[Era, Measurement | None]
@@ -172,10 +166,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of rows by verdict, in the order of Word; each row is in one of the seven.
-
-    Of the rows that were not run, `later` are of the full form only.
-    """
+    """Counts of rows by verdict, in the order of Word; `later` are unrun rows of the full form."""
 
     rows: int
     later: int

@@ -159,10 +159,7 @@ def _read(sweep: SweepRecord, problems: Problems) -> ColumnTable:
 
 
 def _usable(rows: ColumnTable, sweep: SweepRecord, problems: Problems) -> ColumnTable:
-    """The rows with the number of their cell, without those that sweep.json does not list.
-
-    Metrics are NaN where they are missing or beyond all that can be.
-    """
+    """The listed rows with the number of their cell; impossible metrics are NaN."""
     cell, is_known = np.zeros(len(rows), np.int64), rows["seed"].is_known
     for factor in sweep.factors:
         places = dict(factor.codes)
@@ -201,10 +198,7 @@ def _standing(rows: ColumnTable, runs: RowGroups, transport: str) -> np.ndarray[
 def _of_run(
     values: Numbers, runs: RowGroups, flows: np.ndarray[Any, Any], metric: Metric
 ) -> Numbers:
-    """The run's value, the mean over its `flows`: flows of one run are not independent.
-
-    It has none if a flow has none, or starved ones hide.
-    """
+    """The run's value, the mean over its `flows`; NaN if one has none, or starved ones hide."""
     if metric.of_run:
         return values[runs.first]
     counts = runs.sums(flows)
