@@ -58,12 +58,10 @@ class RowGroups:
         return self.order[self.begins]
 
     def spread(self, of_group: NDArray[Any]) -> NDArray[Any]:
-        """Return the value of each group for each of its rows."""
         return self._by_row(np.repeat(of_group, self.sizes))
 
     @cached_property
     def numbers(self) -> Places:
-        """The number of each row's group, from 0."""
         return self.spread(np.arange(len(self)))
 
     @property
@@ -77,7 +75,6 @@ class RowGroups:
         return np.add.reduceat(numbers[self.order], self.begins) if len(self) else numbers
 
     def sums_so_far(self, values: NDArray[Any]) -> Places:
-        """The sum of each row's group up to the row and with it."""
         ordered = values[self.order].astype(np.int64)
         sums = np.cumsum(ordered)
         return self._by_row(sums - (sums - ordered)[self._begin])
@@ -272,7 +269,6 @@ class ColumnTable:
 
     @classmethod
     def of_rows(cls, rows: Sequence[Mapping[str, Any]]) -> Self:
-        """A table of rows with the same names; None is missing."""
         names = rows[0] if rows else {}
         return cls({name: TableColumn.of([row[name] for row in rows]) for name in names})
 

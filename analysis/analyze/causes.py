@@ -347,7 +347,6 @@ class Features:
 
 
 def features(facts: ConnectionFacts) -> Features:
-    """Take the features out of the facts of a connection."""
     row, main, other = facts.row, *facts.directions
     is_far = main.place in ("receiver", "middle")
     handshake = sum(int(row[f"handshake_{part}"] or 0) for part in ("outer", "inner"))
@@ -469,7 +468,6 @@ def _is_reset(facts: ConnectionFacts) -> bool:
 
 
 def resetting(facts: ConnectionFacts) -> list[DirectionFacts]:
-    """Return the ends that sent a reset and no FIN."""
     return [way for way in facts.directions if way["resets_sent"] and not way["fins"]]
 
 

@@ -287,7 +287,6 @@ class ConnectionFacts:
         return self.directions[self.server is self.directions[0]]
 
     def role(self, way: DirectionFacts) -> str:
-        """Return the role of the end that sent `way`, for a sentence."""
         if self.opener is None:
             return "other end" if way is self.directions[1] else "sender of the data"
         return "client" if way is self.opener else "server"

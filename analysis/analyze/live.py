@@ -180,11 +180,7 @@ _OTHER_LINES = 16
 
 
 def follow(name: str, interval: float, console: Console) -> ListedCapture:
-    """Follows what is called `name` until its end or Ctrl-C; prints and returns the last tables.
-
-    `interval` is in seconds. Raises TcplabError if it cannot be followed, or no more, after the
-    tables of what came before.
-    """
+    """Follow `name` until its end or Ctrl-C; return the last tables. Raises TcplabError."""
     capture = FollowedCapture("standard input" if name == "-" else name)
     try:
         with growing_source(name) as source, _asked_to_stop() as is_stopped:
@@ -212,7 +208,6 @@ def follow(name: str, interval: float, console: Console) -> ListedCapture:
 
 
 def _read_rest(source: GrowingSource, capture: FollowedCapture) -> None:
-    """Read what is in transit."""
     source.stop()
     latest = time.monotonic() + _LAST
     while (left := latest - time.monotonic()) > 0 and (octets := source.read(left)) is not None:

@@ -77,11 +77,7 @@ def _refused(condition: str, reason: str) -> UsageError:
 
 @dataclass(frozen=True)
 class ConnectionChoice:
-    """Filter of connections: one of the values of each given kind must fit.
-
-    `hosts` are addresses or networks of either end, `ports` of either end, and `where` a condition
-    in SQL on the columns.
-    """
+    """Filter of connections: one value of each kind must fit, and `where` (SQL on columns)."""
 
     numbers: tuple[int, ...] = ()
     hosts: tuple[str, ...] = ()

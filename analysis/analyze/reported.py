@@ -41,7 +41,6 @@ def about_connection(errors: Sequence[IcmpError]) -> list[str]:
 
 
 def about_flow(errors: Sequence[IcmpError], flow: Mapping[str, Any]) -> list[str]:
-    """Return what is reported about a flow of UDP."""
     ends = {(flow[f"host_{end}"], flow[f"port_{end}"]) for end in "ab"}
     found = Counter(
         named(error)

@@ -381,7 +381,6 @@ def _clocks(connections: tuple[MatchedConnection, ...]) -> str:
 
 
 def _least(ways: Iterable[DirectionMatch]) -> int:
-    """Return the least delay of ways in one direction, 0 if none is known."""
     return min(
         (found for way in ways if (found := summary(way).delay_least) is not None), default=0
     )

@@ -65,11 +65,7 @@ class ClockDrift:
 def clock_drift(
     forward: Sequence[DirectionMatch], back: Sequence[DirectionMatch]
 ) -> ClockDrift | None:
-    """The drift that both directions show; None if they show none that matters.
-
-    `forward` are the ways from the near capture to the far one, of all flows, and `back` those from
-    there.
-    """
+    """The drift that both ways show, from the near capture and back; None if none matters."""
     points = [_delays(forward, "time"), _delays(back, "arrived")]
     if min(len(times) for times, _ in points) < _FEWEST:
         return None

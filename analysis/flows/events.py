@@ -146,7 +146,6 @@ def _seen(packets: ColumnTable, reading: Reading) -> ColumnTable:
 def _taken(
     rows: Whole, values: Whole, missing: int, is_there: Truths | bool = True
 ) -> NDArray[np.int64]:
-    """The values of these rows; `missing` for the row -1."""
     return np.where((rows >= 0) & is_there, values[rows], missing)
 
 

@@ -78,11 +78,7 @@ def match(
 
 
 def arrivals(sent: ColumnTable, arrived: ColumnTable) -> ColumnTable:
-    """The packets of one direction of many flows (column `flow`), in the order of the file.
-
-    They are as they were sent, with `arrival` (the record in the other file) and `arrived` (ns),
-    both missing if it is not there, and `copies`.
-    """
+    """The sent packets of many flows, with `arrival` (record) and `arrived` (ns), and `copies`."""
     return _met(sent, arrived, _origins(sent, arrived))
 
 

@@ -74,11 +74,7 @@ class CaptureMoment(NamedTuple):
 
 
 class CapturePeriod(NamedTuple):
-    """A period between two moments, both included.
-
-    Figures of a period are those of a capture that begins and ends there, but options of earlier
-    SYNs hold.
-    """
+    """A period, ends included, as if the capture began and ended there; earlier SYNs hold."""
 
     since: CaptureMoment = CaptureMoment(0)
     until: CaptureMoment = CaptureMoment(2**62, is_relative=False)
@@ -139,11 +135,7 @@ class ThinnedRows(NamedTuple):
 
 
 class RowLimit(NamedTuple):
-    """The most `rows` of packets for pictures; `choose` gives the connections that are drawn.
-
-    If rows are left out, connections that are not drawn have none, and if there are more than
-    `connections` the file is read twice to find them.
-    """
+    """The most `rows` of packets; above `connections`, those that `choose` gives have rows."""
 
     rows: int
     connections: int

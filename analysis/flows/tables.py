@@ -21,15 +21,10 @@ _GENERAL = {
 }
 """NumPy's types of a column's; the engine gives the values in them."""
 OF_THINNED = ("carried", "carriers", "left_out", "regular")
-"""Further columns if rows are left out.
-
-Bytes of the direction so far and segments that have any, with the row's; rows that are left out
-behind it; and whether it is one of those whose values are a sample of all.
-"""
+"""Further columns if rows are left out: bytes and segments so far, left out, a fair sample."""
 
 
 def connections_table(columns: Mapping[str, Handed]) -> ColumnTable:
-    """The connections, their columns in the order of the table of columns."""
     if not columns:
         types = {name: each.type for each in (*OURS, *TCPTRACE) for name in each.names()}
         return ColumnTable({name: _empty(types[name]) for name in connection_names()})

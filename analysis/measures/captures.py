@@ -31,11 +31,7 @@ Role = Literal["sender", "receiver"]
 
 @dataclass(frozen=True)
 class End:
-    """A capture: at which end of the flow (`role`), its interface, and its content.
-
-    `row` is that of the flow's connection and `packets` its segments. `by_a` is true if the
-    connection's end a sent the data.
-    """
+    """A capture at one end: the row of the flow's connection, and whether a sent the data."""
 
     role: Role
     interface: str
@@ -149,8 +145,8 @@ def late(packets: ColumnTable) -> ColumnTable:
 
 def values_of_order(packets: ColumnTable) -> dict[str, float]:
     """Return counts, shares in % of the arrived packets, extents in packets, and times in ms."""
-    delays = packets["delay"].known / 1e6 if len(packets) else []
-    if not len(delays):
+    delays = (packets["delay"].known / 1e6).tolist() if len(packets) else []
+    if not delays:
         return {}
     reordered, arrived = late(packets), len(delays)
     many = int((reordered["n_reordered"].values >= DUPLICATES).sum())
@@ -161,8 +157,8 @@ def values_of_order(packets: ColumnTable) -> dict[str, float]:
         "late": len(reordered),
         "share": 100 * len(reordered) / arrived,
         "share_3": 100 * many / arrived,
-        "delay_least": float(min(delays)),
-        "delay_most": float(max(delays)),
+        "delay_least": min(delays),
+        "delay_most": max(delays),
         **_spread("extent", reordered["extent"].to_list()),
         **_spread("time", (reordered["extent_time"].values / 1e6).tolist()),
     }
@@ -208,11 +204,7 @@ Counts = Mapping[str, float]
 
 @dataclass(frozen=True)
 class DropCauses:
-    """The packets of a trial that did not arrive, by cause; `sent` are all that hosts sent.
-
-    `hosts` has the counters of HOST_DROPS that grew, as (host, counter). `unasked` is None if it
-    cannot be counted.
-    """
+    """The packets of a trial that did not arrive, by cause; `hosts` by (host, counter)."""
 
     sent: float
     random: float

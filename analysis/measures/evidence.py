@@ -39,11 +39,7 @@ class HeldProof:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Settings and tools of the first seed, and the proofs of every condition.
-
-    `environment` is that of the first seed. `has_buckets` says whether any seed's links were token
-    buckets, `same_draws` whether the conditions of every seed met the same losses.
-    """
+    """Settings and tools of the first seed, and proofs of every condition of all seeds."""
 
     environment: EnvironmentFile
     settings: tuple[RecordedSetting, ...]

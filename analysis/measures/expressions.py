@@ -58,11 +58,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Term:
-    """A statistic of a metric over flows; those of one transport and direction if `flows` is "".
-
-    `condition` is "" for that of the trial. `spanned` are the flows of all rates in the expression:
-    one time belongs to all of them.
-    """
+    """A statistic of a metric; `spanned` are the flows of all rates, which share one time."""
 
     metric: Metric
     statistic: str = ""

@@ -49,11 +49,7 @@ class Span:
 
 @dataclass(frozen=True)
 class FlowReadings:
-    """The values of one flow: of iperf's server and client, the sending socket and its packets.
-
-    Groups of values that metrics.csv names `rates`, `socket`, `sampled`, `packets` and `crossed`
-    are those of the `span`, the others those of the whole run.
-    """
+    """The values of a flow, of its `span` if metrics.csv takes them from such a group."""
 
     trial: Trial
     flow: RunFlow
@@ -186,7 +182,6 @@ class FlowReadings:
 
     @cached_property
     def datagrams(self) -> Values:
-        """The count of a UDP server."""
         count = output_module.read_datagrams(self._server)
         return {**vars(count), "share": count.share} if count else {}
 

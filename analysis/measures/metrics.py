@@ -54,12 +54,11 @@ Scope = Literal["", "flow", "host", "port", "all flows", "all senders", "all por
 class Metric:
     """An entry of the table.
 
-    `value` computes it of a flow's or a trial's readings, None for no value. A `column` can be
-    swept; it belongs to each flow unless it is `of_run`. A `total` grows with the time that the
-    flow sends. A term of expressions with several values of a flow becomes one number as
-    `together` says. A metric is `windowed` if it can be computed for a part of the run, and
-    `of_packets` if it needs captures. Flows of another `transport` have none. As a metric of a
-    trial it is about its `scope`: the first flow, its host, the busiest port, or all of a kind.
+    `value` computes it of a flow's or a trial's readings. A `column` can be swept; it belongs to
+    each flow unless it is `of_run`. A `total` grows with the sending time. Several values of a flow
+    become one number as `together` says. A metric is `windowed` if a part of the run has one, and
+    `of_packets` if it needs captures; other transports have none. As a metric of a trial it is
+    about its `scope`: the first flow, its host, the busiest port, or all of a kind.
     """
 
     name: str

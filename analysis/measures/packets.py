@@ -20,11 +20,7 @@ _FIN, _SYN, _ACK, _PORT = 1, 2, 16, 0xFFFF
 
 @dataclass(frozen=True)
 class PortTraffic:
-    """The packets that hosts sent through a port, in the order in which they were sent.
-
-    Those that came have `came` (ns since 1970), the others -1. `ports` are the shaped ports of
-    their way, `sent` and `length` as in Sightings.
-    """
+    """Packets through `ports` in the order of sending; `came` is ns since 1970, or -1."""
 
     ports: tuple[Port, ...]
     sent: Whole
@@ -71,11 +67,7 @@ def _joined(parts: list[PortTraffic]) -> PortTraffic:
 
 @dataclass(frozen=True)
 class SentPackets:
-    """The packets sent one way, and when each arrived (-1: never).
-
-    Of those that arrived, `marked` got a congestion mark on the way, and `marked_before` left with
-    one.
-    """
+    """Packets one way with arrivals (-1: none); `marked` on the way, or `marked_before` it."""
 
     sent: Sightings
     came: Whole
@@ -212,7 +204,6 @@ class TrialTraffic:
         return groups
 
     def met(self, direction: Direction) -> SentPackets:
-        """Return the packets sent that way, each with its arrival."""
         if direction not in self._pairs:
             sent, arrived = self.seen(direction[0], direction), self.seen(direction[1], direction)
             place = arrivals(sent, arrived)

@@ -213,7 +213,6 @@ class TrialReadings:
         return shared(self.chosen(""))
 
     def chosen(self, globs: str, transport: str = "") -> list[FlowReadings]:
-        """Return the readings of the flows of a transport that a selection names."""
         flows = of_transport([each.flow for each in self.by_flow], transport)
         flows = chosen(flows, globs, self.groups, self.trial.condition.sysctls)
         return [each for each in self.by_flow if each.flow in flows]
@@ -290,11 +289,7 @@ def _sum(grown: Sequence[Values], counter: str) -> float:
 
 
 def term_value(readings: TrialReadings, term: Term) -> float | None:
-    """Return the term's value under the trial's condition; None if it has none.
-
-    A flow that should have a value and has none leaves the term without one: a flow that starved
-    must not improve a mean.
-    """
+    """Return the term's value, or None if one flow lacks it: a starved one must not help."""
     if not term.metric.of_flows:
         value: float | None = term.metric.value(readings)
         return value
@@ -334,7 +329,6 @@ def _span(readings: TrialReadings, window: Window | None) -> Span | None:
 
 
 def _end(readings: TrialReadings, begin: float) -> float:
-    """Return the end of the last flow, by its receiver or else by its last sample."""
     ends = [flow.end for flow in readings.by_flow if flow.server] or [
         flow.every_sample[-1].time - begin for flow in readings.by_flow if flow.every_sample
     ]

@@ -274,11 +274,7 @@ def _note_printed(readings: TrialReadings, side: str, problems: Problems) -> Non
 
 
 def measure_raw(raw: Path, spec: dict[str, Any]) -> dict[tuple[str, str], dict[str, float]]:
-    """Measure each condition and its first flow, with captures, for rows of a reproduction.
-
-    The raw files are in `raw`; `spec` is the content of spec.json. Raises TcplabError if a
-    condition's captures gave no value.
-    """
+    """Measure conditions with captures, of spec.json's content. Raises TcplabError."""
     run, problems = run_of(raw, spec), Problems()
     measured = [measure(run, trial, problems, draw=False) for trial in run.trials]
     packets = metric("receiver.both.total_packets")
@@ -290,11 +286,7 @@ def measure_raw(raw: Path, spec: dict[str, Any]) -> dict[tuple[str, str], dict[s
 
 
 def rows_of(readings: Sequence[TrialReadings], text: str = "") -> list[Row]:
-    """Return the rows of a run of one seed: a row for each condition and flow.
-
-    With an expression's `text` its value is in each row of its condition. Raises ValueError for a
-    broken file of samples.
-    """
+    """Return a row for each condition and flow, with the expression `text`. Raises ValueError."""
     rows = [row for trial in readings for row in trial.rows]
     if not text:
         return rows

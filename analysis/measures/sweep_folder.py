@@ -62,7 +62,6 @@ class FailureEntry(Struct, frozen=True):
 
     @property
     def point(self) -> str:
-        """The values of the factors and the seed."""
         named = (f"{printable(name)} {value}" for name, value in self.factors.items())
         return ", ".join([*named, f"seed {self.seed}"])
 
@@ -97,11 +96,7 @@ class SweepFile(Provenance, frozen=True):
 
 @dataclass(frozen=True)
 class SweptFactor:
-    """One swept parameter, with its values as the user wrote them.
-
-    `column` of rows.csv has their amounts; it is empty if the values are words. `codes` maps
-    what the rows say to a value's place.
-    """
+    """A swept parameter; `codes` map what rows say to a value's place, `column` has amounts."""
 
     name: str
     short: str
@@ -246,11 +241,7 @@ def _compared(facts: SweepFile, factors: tuple[SweptFactor, ...], problems: Prob
 
 
 def read_rows(sweep: SweepRecord) -> ColumnTable:
-    """Read rows.csv: amounts of factors and metrics as floats, seeds as whole numbers, else text.
-
-    A cell that is no number in such a column is missing. Raises OSError, StrangeFile, and
-    ValueError for a file that is no table.
-    """
+    """Read rows.csv, None for what is no number. Raises OSError, StrangeFile, ValueError."""
     numbers = {*(factor.column for factor in sweep.factors if factor.is_quantity), *sweep.metrics}
     content = untrusted.content(sweep.path, ROWS).decode()
     return ColumnTable.of_csv(content, {"seed": int, **dict.fromkeys(numbers, float)})
@@ -322,7 +313,6 @@ def binned(name: str, courses: Sequence[FlowCourse], begin: float, edges: Number
 
 
 def mean(values: Numbers, axis: int) -> Numbers:
-    """Return the mean of the values that are there, 0 of none."""
     counts = np.maximum((~np.isnan(values)).sum(axis=axis), 1)
     means: Numbers = np.nansum(values, axis=axis) / counts
     return means

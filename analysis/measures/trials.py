@@ -149,7 +149,6 @@ class TrialNetwork:
 
     @cached_property
     def host_ports(self) -> tuple[Port, ...]:
-        """The ports of hosts that have a channel of their own."""
         kind = self.topology.kind
         return tuple(port for port in self._with_channel if kind(port.node) == "host")
 

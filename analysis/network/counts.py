@@ -298,7 +298,6 @@ def _met_full(traffic: PortTraffic, channel: Channel, slack: int) -> int:
 
 
 def _full(where: str, channel: Channel, dropped: int, full: int) -> list[CheckFinding]:
-    """Return no finding if the queue dropped no packet."""
     if not dropped:
         return []
     early = max(0, dropped - full)

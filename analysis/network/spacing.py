@@ -43,11 +43,7 @@ FEWEST = 20
 
 @dataclass(frozen=True)
 class BusyGaps:
-    """Gaps between packets of which the second waited for the first, and what they should be.
-
-    `full` says whether both are as long as the longest packet. The gaps are those of `stretches`
-    of time in which the link never rested.
-    """
+    """Gaps in which the second packet waited for the first, in `stretches` of a busy link."""
 
     gap: Whole
     due: Whole

@@ -262,11 +262,7 @@ _NOTHING = "spec.json names no network, so no check is possible."
 
 @dataclass(frozen=True)
 class NetworkCheck:
-    """A line of the table: the worst of all findings of one kind.
-
-    `where` is the port, condition and seed of the worst, `measured_at` at how many places the
-    check was made, `outcome` one of ok, not measured, with care, not as asked.
-    """
+    """The worst finding of a kind, and at how many places it was `measured_at`."""
 
     what: str
     asked: str
@@ -301,10 +297,11 @@ def judge_network(run: RunRecord, known: Sequence[TrialTraffic | None] = ()) -> 
     networks = [TrialNetwork(run, trial, topology) for trial in run.trials]
     if run.spec.changes:
         # What a link did before and after a change is compared by the records of the run alone.
-        found = _verdict([each for network in networks for each in findings.recorded(network)])
-        if found.good:
-            return replace(found, verdict=Usability.CARE, reasons=(_CHANGING,))
-        return replace(found, reasons=(*found.reasons, _CHANGING))
+        recorded = [each for network in networks for each in findings.recorded(network)]
+        verdict = _verdict(recorded)
+        if verdict.good:
+            return replace(verdict, verdict=Usability.CARE, reasons=(_CHANGING,))
+        return replace(verdict, reasons=(*verdict.reasons, _CHANGING))
     read = {traffic.network.trial: traffic for traffic in known if traffic}
     found = [
         finding
@@ -316,7 +313,6 @@ def judge_network(run: RunRecord, known: Sequence[TrialTraffic | None] = ()) -> 
 
 
 def _of_trial(network: TrialNetwork, traffic: TrialTraffic) -> Iterator[CheckFinding]:
-    """In the order of the table."""
     yield from findings.recorded(network)
     yield from round_trip(network, traffic)
     yield from spacing(network, traffic)

@@ -40,13 +40,10 @@ _GREATEST = 1e300
 
 def printable(text: object) -> str:
     """`text` without control characters: a file must not be able to steer the reader's terminal."""
-    words = str(text)
+    words, mark = str(text), "\N{REPLACEMENT CHARACTER}"
     if words.isprintable():
         return words
-    return "".join(
-        letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}"
-        for letter in words
-    )
+    return "".join(each if each.isprintable() or each == "\n" else mark for each in words)
 
 
 @dataclass
@@ -119,21 +116,18 @@ def why_not(error: OSError | untrusted.StrangeFile) -> str:
 
 def read_main(kind: type[Record], path: Path, name: str, command: str) -> Record:
     """Read `name`, which makes a folder what `command` printed. Raises UsageError, TcplabError."""
+    remedy = f"Name the folder that {command} printed."
     if not path.is_dir():
-        raise UsageError(
-            f"There is no folder '{path}'.", f"Name the folder that {command} printed."
-        )
+        raise UsageError(f"There is no folder '{path}'.", remedy)
     if not (path / name).exists():
-        raise UsageError(f"'{path}' has no {name}.", f"Name the folder that {command} printed.")
+        raise UsageError(f"'{path}' has no {name}.", remedy)
     try:
         content = read_object(path / name)
         if not content:
             raise UnreadableJson("is empty")
     except UnreadableJson as error:
-        raise TcplabError(
-            printable(f"{name} {error}."),
-            f"Run {command} again: finished points are taken from the store.",
-        ) from None
+        again = f"Run {command} again: finished points are taken from the store."
+        raise TcplabError(printable(f"{name} {error}."), again) from None
     require_known_format(number(content.get("format")))
     return typed(kind, content)
 

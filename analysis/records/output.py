@@ -34,11 +34,7 @@ def has_died(client: str) -> bool:
 
 @dataclass(frozen=True)
 class IperfSummary:
-    """The last line of iperf, to its three digits.
-
-    `seconds` long, `transfer` in KByte (iperf's are 1024 bytes), `rate` in kbit/s (iperf's are
-    1000 bits).
-    """
+    """The last line of iperf: seconds, `transfer` in KByte (1024 bytes), `rate` in kbit/s."""
 
     seconds: float
     transfer: float
@@ -55,10 +51,13 @@ def read_summary(output: str) -> IperfSummary | None:
     lines = list(_LINE.finditer(output))
     if not lines:
         return None
-    longest = max(_seconds(line) for line in lines)
+    longest = max(map(_seconds, lines))
     line = [line for line in lines if _seconds(line) >= 0.99 * longest][-1]
-    transfer = float(line["amount"]) * _BINARY[line["size"]]
-    return IperfSummary(_seconds(line), transfer, float(line["rate"]) * _DECIMAL[line["scale"]])
+    return IperfSummary(_seconds(line), float(line["amount"]) * _BINARY[line["size"]], _rate(line))
+
+
+def _rate(line: re.Match[str]) -> float:
+    return float(line["rate"]) * _DECIMAL[line["scale"]]
 
 
 def _seconds(line: re.Match[str]) -> float:
@@ -75,20 +74,14 @@ class IperfInterval:
 
 
 def read_intervals(output: str) -> list[IperfInterval]:
-    """All whole intervals in order; empty where iperf was not asked for any (-i).
-
-    A line after the last whole one is of the time that the last write took beyond the end, and
-    no second like others.
-    """
+    """All whole intervals; the last line may be of the time that the last write took."""
     lines = list(_LINE.finditer(output))
-    longest = max((_seconds(line) for line in lines), default=0.0)
+    longest = max(map(_seconds, lines), default=0.0)
     return [
-        IperfInterval(
-            float(line["start"]), float(line["end"]), float(line["rate"]) * _DECIMAL[line["scale"]]
-        )
-        for line in lines
-        if _seconds(line) < 0.99 * longest
-        and abs(_seconds(line) - _seconds(lines[0])) < 0.1 * _seconds(lines[0])
+        IperfInterval(float(each["start"]), float(each["end"]), _rate(each))
+        for each in lines
+        if _seconds(each) < 0.99 * longest
+        and abs(_seconds(each) - _seconds(lines[0])) < 0.1 * _seconds(lines[0])
     ]
 
 
@@ -110,7 +103,8 @@ def read_datagrams(output: str) -> Datagrams | None:
     lines = list(_DATAGRAMS.finditer(output))
     if not lines:
         return None
-    return Datagrams(float(lines[-1]["jitter"]), int(lines[-1]["lost"]), int(lines[-1]["sent"]))
+    jitter, lost, sent = lines[-1].group("jitter", "lost", "sent")
+    return Datagrams(float(jitter), int(lost), int(sent))
 
 
 _NAMES = {
@@ -126,18 +120,14 @@ _NAMES = {
 
 
 class SocketSample(Struct, frozen=True, rename=_NAMES):
-    """One socket at one time.
+    """One socket at one time, as `ss -tin` has it: times in s, windows and counts in segments.
 
-    `time` is in seconds since 1970, `rtt` and `least_rtt` in seconds, cwnd and ssthresh in
-    segments; `ssthresh` is None until the first loss (the kernel's infinity). Bytes count payload,
-    `bytes_sent` with its retransmissions. `reordering` is the threshold in segments, which the
-    kernel raises when it sees reordering. `busy` is how long data has been outstanding, in
-    seconds, `window_limited` how long of that the receiver's window and `buffer_limited` how long
-    the send buffer held the sender back (tcp_info: tcpi_busy_time and the two after it). `timeout`
-    is the one for retransmissions, in seconds; `peer_window` what the other end advertised, in
-    bytes. `delivered` are the segments known to have arrived, also behind a gap; 0 before Linux
-    4.18. `lost` are taken for lost, `retrans` on their way a second time, and `unacked` are all on
-    their way. `pacing_rate` is in bytes/s.
+    `ssthresh` is None until the first loss. Bytes count payload, `bytes_sent` with retransmissions.
+    `reordering` is the threshold, which the kernel raises when it sees reordering. `busy` is how
+    long data has been outstanding, `window_limited` and `buffer_limited` how long of that a window
+    held the sender back (tcp_info). `timeout` is the one for retransmissions; `peer_window` what
+    the other end advertised. `delivered` are known to have arrived, also behind a gap; 0 before
+    Linux 4.18. `lost` are taken for lost, `retrans` on their way again, `unacked` all on their way.
     """
 
     time: float = 0.0

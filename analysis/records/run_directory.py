@@ -124,10 +124,11 @@ def read_run(path: Path, problems: json_reader.Problems) -> RunRecord:
         for seed in seeds
         for condition in conditions
     )
-    present = tuple(trial for trial in trials if _is_present(trial, problems))
-    return RunRecord(
-        path, manifest, spec, seeds, conditions, _flows(spec), present, _captures(spec)
-    )
+    for trial in (trial for trial in trials if not trial.folder.is_dir()):
+        problems.add(f"{trial.name} is missing: that repetition is left out.")
+    present = tuple(trial for trial in trials if trial.folder.is_dir())
+    captures = tuple(filter(_NAME.fullmatch, spec.captures))
+    return RunRecord(path, manifest, spec, seeds, conditions, _flows(spec), present, captures)
 
 
 def run_of(raw: Path, spec: dict[str, Any], seed: int = 1) -> RunRecord:
@@ -135,9 +136,8 @@ def run_of(raw: Path, spec: dict[str, Any], seed: int = 1) -> RunRecord:
     record = json_reader.typed(SpecFile, spec)
     conditions = _conditions(raw, record, json_reader.Problems())
     trials = tuple(Trial(seed, condition, raw / condition.name) for condition in conditions)
-    return RunRecord(
-        raw, RunManifest(), record, (seed,), conditions, _flows(record), trials, _captures(record)
-    )
+    captures, flows = tuple(filter(_NAME.fullmatch, record.captures)), _flows(record)
+    return RunRecord(raw, RunManifest(), record, (seed,), conditions, flows, trials, captures)
 
 
 def changed_files(run: RunRecord) -> list[str]:
@@ -155,11 +155,9 @@ def _digest(run: RunRecord, name: str) -> str | None:
 
 
 def _require_run_directory(path: Path) -> None:
+    remedy = "Name a folder below runs/, such as runs/sack/latest."
     if not path.is_dir():
-        raise UsageError(
-            f"There is no run directory '{path}'.",
-            "Name a folder below runs/, such as runs/sack/latest.",
-        )
+        raise UsageError(f"There is no run directory '{path}'.", remedy)
     try:
         names = {entry.name for entry in path.iterdir()}
     except OSError as error:
@@ -168,9 +166,7 @@ def _require_run_directory(path: Path) -> None:
             f"Give yourself the permission: sudo chown -R $USER '{path}'",
         ) from error
     if not names & {"manifest.json", "spec.json", "raw"}:
-        raise UsageError(
-            f"'{path}' is no run directory: it has no manifest.json.", "Name a folder below runs/."
-        )
+        raise UsageError(f"'{path}' is no run directory: it has no manifest.json.", remedy)
 
 
 def _seeds(path: Path, manifest: RunManifest) -> tuple[int, ...]:
@@ -187,7 +183,6 @@ def _seeds(path: Path, manifest: RunManifest) -> tuple[int, ...]:
 def _conditions(
     path: Path, spec: SpecFile, problems: json_reader.Problems
 ) -> tuple[RunCondition, ...]:
-    """The conditions that spec.json lists, or those that have a folder."""
     usable = tuple(entry for entry in spec.conditions if _NAME.fullmatch(entry.name))
     if len(usable) < len(spec.conditions):
         problems.add("spec.json names a condition that cannot be a folder's name: it is left out.")
@@ -206,17 +201,6 @@ def _flows(spec: SpecFile) -> tuple[RunFlow, ...]:
             "Run the experiment again.",
         )
     return flows
-
-
-def _captures(spec: SpecFile) -> tuple[str, ...]:
-    return tuple(filter(_NAME.fullmatch, spec.captures))
-
-
-def _is_present(trial: Trial, problems: json_reader.Problems) -> bool:
-    if trial.folder.is_dir():
-        return True
-    problems.add(f"{trial.name} is missing: that repetition is left out.")
-    return False
 
 
 PAGES = ("report.html", "sweep.html", "reproduction.html", "kernels.html")

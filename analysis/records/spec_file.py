@@ -48,15 +48,11 @@ class PublishedRow(RowEntry, frozen=True):
     """One published number, and a measured one for each seed.
 
     The seeds ran on a kernel of its time (`period_kernel`), with settings of its time on the
-    lab's own kernel (`period`), and with today's (`today`).
-
-    `published` is None if the source does not state it; `printed` are its digits. It is one run,
-    or the mean of `mean_of`. `published_low` and `published_high` are the least and greatest of
-    the published repetitions, None if there are none. All are in `unit`. `needs` says what the
-    full form takes if the short one leaves the row out, `listed` why there is no measured value to
-    compare with. Rows of one `group` are listed together. Rows of one `setting` come from the same
-    published network and condition. At `line_rate` any TCP gives the number. The number of a law
-    has the range from `allowed_low` to `allowed_high`, None for no end.
+    lab's own kernel (`period`), and with today's (`today`). `published` is None if the source does
+    not state it; `printed` are its digits. It is one run, or the mean of `mean_of`, whose ends are
+    `published_low` and `published_high`. `needs` says what the full form takes if the short one
+    leaves the row out, `listed` why no measured value compares. Rows of one `setting` share network
+    and condition; any TCP gives a number at `line_rate`. A law allows a range, None for no end.
     """
 
     published: float | None = None
@@ -68,22 +64,18 @@ class PublishedRow(RowEntry, frozen=True):
 
 def checked_row(entry: RowEntry, study: str, problems: Problems) -> PublishedRow:
     """Return the row of an entry; unusable values are problems."""
-    published = number(entry.published)
+    published, row = number(entry.published), asdict(entry)
     if published is None and entry.published is not None:
         problems.add(
             f"The published number of '{entry.where}' in study {study} is no finite number; it"
             " counts as not stated."
         )
-    row = {name: getattr(entry, name) for name in RowEntry.__struct_fields__}
-    ours = {
-        way: _values(row[way], entry.where, problems)
-        for way in ("period_kernel", "period", "today")
-    }
-    printed = "" if published is None else text(entry.published) or ""
-    mean_of = max(entry.mean_of, 1)
-    return PublishedRow(
-        **{**row, **ours, "published": published, "printed": printed, "mean_of": mean_of}
-    )
+    for way in ("period_kernel", "period", "today"):
+        row[way] = _values(row[way], entry.where, problems)
+    row |= {"published": published, "mean_of": max(entry.mean_of, 1)}
+    row["printed"] = "" if published is None else text(entry.published) or ""
+    names = PublishedRow.__struct_fields__
+    return PublishedRow(**{name: value for name, value in row.items() if name in names})
 
 
 def _values(content: object, where: str, problems: Problems) -> tuple[float, ...]:
@@ -111,10 +103,11 @@ class TopologyEntry(Struct, frozen=True):
 
     def network(self) -> TopologySpec | None:
         """The network that was asked for; None if what is written is none."""
+        written = {
+            name: value for name, value in asdict(self).items() if value and name != "diagram"
+        }
         try:
-            written = asdict(self).items()
-            network = {name: value for name, value in written if value and name != "diagram"}
-            return cast(TopologySpec, from_data(TopologySpec, network))
+            return cast(TopologySpec, from_data(TopologySpec, written))
         except (UsageError, TypeError, ValueError, IndexError):
             return None
 
@@ -160,11 +153,7 @@ class RunCondition(Struct, frozen=True):
 
 
 class MeasuredEntry(RowEntry, frozen=True):
-    """A published number, and which measure of which condition and flow it is compared with.
-
-    `flow` and `among` are as in analysis.measures.results.value_of; `scale` brings the measure to
-    the unit.
-    """
+    """A published number and its measure (as value_of has it), which `scale` brings to its unit."""
 
     metric: str = ""
     flow: str = ""
@@ -251,12 +240,10 @@ class Provenance(Struct, frozen=True):
     @property
     def durations(self) -> list[tuple[str, str]]:
         """The duration by each clock that was read."""
-        clocks = (
-            ("virtual time", self.virtual_seconds),
-            ("wall time", self.wall_seconds),
-            ("CPU time", self.cpu_seconds),
-        )
-        return [(label, f"{value:.1f} s") for label, value in clocks if value is not None]
+        clocks = ("virtual time", "wall time", "CPU time")
+        times = (self.virtual_seconds, self.wall_seconds, self.cpu_seconds)
+        read = zip(clocks, times, strict=True)
+        return [(label, f"{value:.1f} s") for label, value in read if value is not None]
 
 
 class RunManifest(Provenance, frozen=True):
@@ -287,11 +274,7 @@ class ProfileSetting(Struct, frozen=True):
 
 
 class PeriodKernel(Struct, frozen=True):
-    """The kernel that a study had: `linux`, as far as it is known, and how it is `known`.
-
-    `taken` is the kernel on which it was repeated, empty if none could be had, and `remarks` say
-    why no nearer one was taken.
-    """
+    """The kernel of a study: `taken` is what repeated it, and `remarks` why none nearer."""
 
     linux: str = ""
     known: str = ""
@@ -357,24 +340,15 @@ def read_reproduction(path: Path, problems: Problems) -> ReproductionFile:
 
 
 def _study(entry: StudyEntry, problems: Problems) -> StudyEntry:
-    rows = tuple(
-        checked_row(typed(RowEntry, row), entry.name, problems)
-        for row in entry.rows
-        if isinstance(row, dict)
-    )
+    written = [typed(RowEntry, row) for row in entry.rows if isinstance(row, dict)]
+    rows = tuple(checked_row(row, entry.name, problems) for row in written)
     if not rows or len(rows) < len(entry.rows):
+        has = ("rows", " in part") if rows else ("no row", "")
+        problems.add(f"Study {entry.name} has {has[0]} that can be read{has[1]}.")
+    named = Counter((row.where, row.quantity) for row in rows)
+    if twice := [name for name, count in named.items() if count > 1]:
+        where, quantity = twice[0]
         problems.add(
-            f"Study {entry.name} has {'rows' if rows else 'no row'} that can be"
-            f" read{' in part' if rows else ''}."
-        )
-    twice = [
-        name
-        for name, count in Counter((row.where, row.quantity) for row in rows).items()
-        if count > 1
-    ]
-    if twice:
-        problems.add(
-            f"Study {entry.name} has several rows for '{twice[0][0]}', {twice[0][1]}; all are"
-            " shown."
+            f"Study {entry.name} has several rows for '{where}', {quantity}; all are shown."
         )
     return replace(entry, rows=rows)

@@ -32,7 +32,6 @@ class CountersFile(Struct, frozen=True):
     after: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def growth(self, host: str) -> dict[str, float]:
-        """Each counter of `host`: its value after the trial less its value before."""
         before = self.before.get(host, {})
         return {
             name: last - before.get(name, 0.0) for name, last in self.after.get(host, {}).items()
@@ -42,14 +41,14 @@ class CountersFile(Struct, frozen=True):
         """Without the counters that are no measure on a kernel, named as by "Linux 4.4.121"."""
         version = tuple(map(int, re.findall(r"\d+", kernel)[:2]))
         absent = {name for name, since in _COUNTED_SINCE.items() if version and version < since}
-        return CountersFile(_without(self.before, absent), _without(self.after, absent))
-
-
-def _without(hosts: dict[str, dict[str, float]], absent: set[str]) -> dict[str, dict[str, float]]:
-    return {
-        host: {name: value for name, value in counted.items() if name not in absent}
-        for host, counted in hosts.items()
-    }
+        before, after = (
+            {
+                host: {n: count for n, count in of.items() if n not in absent}
+                for host, of in each.items()
+            }
+            for each in (self.before, self.after)
+        )
+        return CountersFile(before, after)
 
 
 _LINE, _RATE, _QUEUE, _POLICER = "1:", "2:", "3:", "ffff:"
@@ -153,8 +152,7 @@ class QdiscsFile(Struct, frozen=True):
 
     def marks_again(self, port: str) -> float:
         """Return the most marks of packets that the port's queue counted twice."""
-        again = self._managed(port).marks_again
-        return sum(self._grown(port, _QUEUE, counter) for counter in again)
+        return sum(self._grown(port, _QUEUE, each) for each in self._managed(port).marks_again)
 
     def _managed(self, port: str) -> Discipline:
         """Return the discipline of the port's queue. Raises UsageError for an unknown one."""
@@ -162,7 +160,6 @@ class QdiscsFile(Struct, frozen=True):
         return of_kind(queue.kind) if queue else Discipline()
 
     def carried(self, port: str) -> float:
-        """Bytes that passed a port during the trial."""
         return self._grown(port, _LINE, "bytes")
 
     def host_drops(self, port: str) -> float:
@@ -259,9 +256,8 @@ class ExchangesFile(Struct, frozen=True):
     @property
     def due(self) -> tuple[ExchangeRow, ...]:
         """Return the exchanges that should have ended."""
-        if not self.as_time_allows:
-            return self.exchanges
-        return tuple(each for each in self.exchanges if each.began is not None)
+        begun = tuple(each for each in self.exchanges if each.began is not None)
+        return begun if self.as_time_allows else self.exchanges
 
     def at_least(self, each: ExchangeRow) -> float:
         """Return the milliseconds that an exchange took, or those after which it had not ended."""
@@ -283,7 +279,6 @@ class TrialFiles:
         return self._read(CountersFile, "counters", problems).on_kernel(self._kernel)
 
     def exchanges(self, flow: str, problems: Problems) -> ExchangesFile:
-        """Return the exchanges of a flow; none of one by iperf."""
         name = f"{flow}.exchanges"
         there = (self.folder / f"{name}.json").exists()
         return self._read(ExchangesFile, name, problems) if there else ExchangesFile()

@@ -157,7 +157,6 @@ def _middle_pairs(count: int) -> tuple[Indices, Indices, Numbers]:
 
 
 def _log_choices(count: int) -> float:
-    """log C(2m, m) for 2m = `count`."""
     return lgamma(count + 1) - 2 * lgamma(count // 2 + 1)
 
 
@@ -304,11 +303,7 @@ def fewest_seeds(comparisons: int) -> int:
 
 
 class DifferenceVerdict(StrEnum):
-    """Verdict on a comparison: the second against the first.
-
-    `ALIKE` and `UNJUDGED` are of comparisons that know how small a difference matters, or how few
-    runs are too few.
-    """
+    """Verdict on the second against the first; ALIKE and UNJUDGED need a threshold."""
 
     LARGER = "larger"
     SMALLER = "smaller"

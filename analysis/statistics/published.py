@@ -41,11 +41,7 @@ class Word(StrEnum):
 
 
 TOLERANCE = 0.02
-"""Share of a published rate or time by which machines differ without a difference of TCP.
-
-It is what counts as payload or header, when a program's clock starts and stops, and that iperf
-prints three digits.
-"""
+"""Share by which machines differ in a rate or time: headers, clocks, iperf's three digits."""
 
 _RATE_OR_TIME = re.compile(r".*(bit|byte|b)/s|[mun\N{MICRO SIGN}]?s|min|h", re.IGNORECASE)
 
@@ -68,11 +64,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """A verdict, for `DIFFERS` the distance, and for `FEW` the number of `runs`.
-
-    `factor` is the greater divided by the smaller; it is None if one of both is not above
-    zero. `difference` is measured - published, in the unit of the row.
-    """
+    """A verdict; of DIFFERS the greater by the smaller, and measured less published."""
 
     word: Word
     factor: float | None = None
@@ -123,11 +115,7 @@ def published_span(printed: str, unit: str) -> ValueSpan:
 
 
 def judge(published: float | None, span: ValueSpan | None, ours: Measurement | None) -> Agreement:
-    """Compare `published`, which stands for `span`, with measured runs; None is no number.
-
-    AGREES: `span` meets the 95 % interval of the median. WITHIN: it meets the interval in which a
-    further run lies with 95 %.
-    """
+    """Compare a number's span with the median's interval (AGREES), then a run's (WITHIN)."""
     if published is None or span is None:
         return Agreement(Word.UNSTATED)
     if ours is None:

@@ -185,7 +185,6 @@ def _possible(column: TableColumn, metric: Metric) -> Numbers:
 
 
 def _standing(rows: ColumnTable, runs: RowGroups, transport: str) -> np.ndarray[Any, Any]:
-    """Return True for the flows that stand for their run: those of one transport and direction."""
     names = rows[GROUP].to_list()
     standing = np.ones(len(rows), np.bool_)
     for run in runs.rows:
