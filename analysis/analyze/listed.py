@@ -1,6 +1,6 @@
 """Connections of a capture as a list of rows, and the table of many of them.
 
-Connections that never opened (without an answer, refused, left half open, or of a scan) are counted
+Connections that never opened (without an answer, refused, or left half open) are counted
 in sentences instead.
 """
 
@@ -129,8 +129,6 @@ def segments_again(results: Mapping[str, Any]) -> Segments:
     return segments_of(cells)
 
 
-_SCAN = 10
-"""Targets that one host tries to open within a capture before this counts as a scan."""
 _NAMED = 3
 _OPENING = tuple(
     f"{name}_{way}"
@@ -151,21 +149,17 @@ class Attempt(StrEnum):
 class _Tried:
     """Attempts that one sentence describes. Of the targets hashes are kept, for memory."""
 
-    kinds: Counter[Attempt] = field(default_factory=Counter)
+    count: int = 0
     sources: set[str] = field(default_factory=set)
-    hosts: set[int] = field(default_factory=set)
     targets: set[int] = field(default_factory=set)
     named: dict[str, None] = field(default_factory=dict)
-    open: dict[str, None] = field(default_factory=dict)
 
-    def add(self, kind: Attempt, source: str, host: str, port: int) -> None:
-        self.kinds[kind] += 1
+    def add(self, source: str, host: str, port: int) -> None:
+        self.count += 1
         self.sources.add(source)
-        self.hosts.add(hash(host))
         self.targets.add(hash((host, port)))
-        names = self.open if kind == Attempt.HALF_OPEN else self.named
-        if len(names) <= _NAMED:
-            names[fmt.end(host, port)] = None
+        if len(self.named) <= _NAMED:
+            self.named[fmt.end(host, port)] = None
 
 
 def attempts(capture: ListedCapture) -> tuple[list[int], list[str]]:
@@ -190,50 +184,21 @@ def _kind(
 
 
 def _sentences(capture: ListedCapture, kinds: list[Attempt | None]) -> Iterator[str]:
-    def tried() -> Iterator[tuple[Attempt, str, str, int]]:
-        ends = capture.values("host_a", "host_b", "port_b")
-        return ((kind, *row) for row, kind in zip(ends, kinds, strict=True) if kind)
-
-    numbers = Counter(source for _, source, _, _ in tried())
-    scans = {source: _Tried() for source, number in numbers.items() if number >= _SCAN}
-    others = {kind: _Tried() for kind in Attempt}
-    for attempt in tried():
-        if attempt[1] in scans:
-            scans[attempt[1]].add(*attempt)
-    found = {source: each for source, each in scans.items() if len(each.targets) >= _SCAN}
-    for attempt in tried():
-        if attempt[1] not in found:
-            others[attempt[0]].add(*attempt)
-    yield from (_scan(source, each) for source, each in list(found.items())[:_NAMED])
-    if rest := list(found.values())[_NAMED:]:
-        several = sum(each.kinds.total() for each in rest)
-        yield f"Scans by {len(rest):,} more addresses: {several:,} connections."
-    yield from (_other(kind, each) for kind, each in others.items() if each.kinds)
-
-
-def _scan(source: str, tried: _Tried) -> str:
-    hosts = fmt.counted(len(tried.hosts), "address", "addresses")
-    found = ", ".join(f"{number:,} {kind}" for kind, number in sorted(tried.kinds.items()))
-    targets = fmt.counted(len(tried.targets), "port")
-    return f"Scan by {source} of {targets} at {hosts}: {found}{_first_few(tried.open)}."
-
-
-def _other(kind: Attempt, tried: _Tried) -> str:
-    number = fmt.counted(tried.kinds.total(), "connection")
-    source = "".join(tried.sources)
-    if len(tried.sources) > 1:
-        source = f"{len(tried.sources):,} addresses"
-    names = tried.open if kind == Attempt.HALF_OPEN else tried.named
-    targets = fmt.listed(list(names))
-    if len(tried.targets) > _NAMED:
-        targets = f"{len(tried.targets):,} ports{_first_few(names)}"
-    return f"{kind.capitalize()}: {number}, from {source} to {targets}."
-
-
-def _first_few(names: dict[str, None]) -> str:
-    """Return the first names in brackets; empty without any."""
-    shown = list(names)[:_NAMED]
-    return f" ({', '.join([*shown, *(['...'] if len(names) > _NAMED else [])])})" if shown else ""
+    found = {kind: _Tried() for kind in Attempt}
+    ends = capture.values("host_a", "host_b", "port_b")
+    for row, kind in zip(ends, kinds, strict=True):
+        if kind:
+            found[kind].add(*row)
+    for kind, tried in found.items():
+        source, targets = "".join(tried.sources), fmt.listed(list(tried.named))
+        if len(tried.sources) > 1:
+            source = f"{len(tried.sources):,} addresses"
+        if len(tried.targets) > _NAMED:
+            first = ", ".join([*list(tried.named)[:_NAMED], "..."])
+            targets = f"{len(tried.targets):,} ports ({first})"
+        number = fmt.counted(tried.count, "connection")
+        if tried.count:
+            yield f"{kind.capitalize()}: {number}, from {source} to {targets}."
 
 
 MOST = 30

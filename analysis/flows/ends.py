@@ -122,8 +122,6 @@ def _lower_hull(times: Numbers, delays: Numbers) -> list[tuple[float, float]]:
 
 
 _Key = tuple[tuple[tuple[str, int], ...], int]
-_Pair = tuple[dict[str, Any], dict[str, Any], bool]
-"""A connection's rows in both captures, and whether the a of one is the b of the other."""
 _SAMPLE = 20_000
 _NUMBERS = ("sequence", "acknowledgement")
 _ALIKE = ("payload", "timestamp", "echo", "ip_id")
@@ -142,11 +140,10 @@ class CaptureTables(Protocol):
 
 @dataclass(frozen=True)
 class MatchedConnection:
-    """A connection that both captures have: its number and ends in either, and both ways.
+    """A connection that both captures have: its ends in either, and both ways.
 
-    `forward` is what the host at the near capture sent, `back` what it received. `offset` is the
-    clocks' difference that was taken out (ns), 0 unless asked for. `drift` is what the clocks drift
-    apart by, None if that is not noticed; it was taken out too if the offset was.
+    `forward` is what the host at the near capture sent. `offset` is the clocks' difference that was
+    taken out (ns), with the `drift`, if it was asked for.
     """
 
     near: dict[str, Any]
@@ -201,9 +198,8 @@ def journeys(near: CaptureTables, far: CaptureTables) -> ColumnTable:
     """Every packet of the connections that both have, in order of time.
 
     Each is as the capture nearer to its sender has it, with `arrived` (ns; missing if the other
-    capture does not have it) and `outward` (sent on the near capture's side). A packet that only
-    the capture nearer to its receiver has is left out. `connection` and `forward` are those of
-    `near`, `connection_far` and `forward_far` those of `far`.
+    lacks it) and `outward` (sent on the near side); one that the receiver's side alone has is left
+    out. `connection` and `forward` are of `near`, `connection_far` and `forward_far` of `far`.
     """
     common = _CommonConnections(near, far)
     both = ColumnTable.joined([arrivals(*common.out), arrivals(*common.back)])
@@ -224,34 +220,35 @@ def journeys(near: CaptureTables, far: CaptureTables) -> ColumnTable:
 class _CommonConnections:
     """The connections that two captures have, numbered by `flow`, with all their packets.
 
-    `rows` are the connections in both, and `numbers` a row for each flow: its numbers in both
-    captures, and whether it is `turned`, so that the a of one capture is the b of the other.
-    `out` is what the host at the near capture sent, as (near, far) have it; `back` what it
-    received, as (far, near) do. `forward` is the near capture's in all of them, and so are the
-    numbers if a SYN is missing.
+    `rows` are the connections in both, and `numbers` a row for each flow, which is `turned` if the
+    a of one capture is the b of the other. `out` is what the host at the near capture sent, as
+    (near, far) have it; `back` what it received, as (far, near) do. `forward` is the near capture's
+    in all of them, and so are the numbers if a SYN is missing.
     """
 
     def __init__(self, near: CaptureTables, far: CaptureTables) -> None:
-        pairs = _same_ends(near, far)
-        self.rows = [(one, other) for one, other, _ in pairs]
+        ends = [_by_ends(capture.connection_table) for capture in (near, far)]
+        self.rows = [(row, ends[1][key]) for key, row in ends[0].items() if key in ends[1]]
+        is_turned = [_end(one, "a") != _end(other, "a") for one, other in self.rows]
         self.numbers = ColumnTable.of(
             connection=np.array([one["connection"] for one, _ in self.rows], np.uint32),
             connection_far=np.array([other["connection"] for _, other in self.rows], np.uint32),
-            turned=np.array([is_turned for _, _, is_turned in pairs], np.bool_),
+            turned=np.array(is_turned, np.bool_),
         )
         near_packets = _of_flows(near, self.numbers["connection"].values)
         far_packets = _of_flows(far, self.numbers["connection_far"].values)
         turned = self.numbers["turned"].values[far_packets[FLOW].values]
         far_packets = far_packets.having(forward=far_packets["forward"].values != turned)
-        unsure = [flow for flow, rows in enumerate(self.rows) if not all(map(_whole, rows))]
+        # Numbers count from the SYNs.
+        whole = (all(row["syns_a2b"] and row["syns_b2a"] for row in rows) for rows in self.rows)
+        unsure = [flow for flow, is_whole in enumerate(whole) if not is_whole]
         far_packets = _one_numbering(near_packets, far_packets, unsure)
-        a_is_near = _a_is_near(near_packets, far_packets, len(pairs))
-        sides = [
-            (packets, packets["forward"].values == a_is_near[packets[FLOW].values])
+        a_is_near = _a_is_near(near_packets, far_packets, len(self.rows))
+        (near_out, near_back), (far_out, far_back) = (
+            (packets.rows(out), packets.rows(~out))
             for packets in (near_packets, far_packets)
-        ]
-        (near_out, far_out) = [packets.rows(out) for packets, out in sides]
-        (near_back, far_back) = [packets.rows(~out) for packets, out in sides]
+            for out in [packets["forward"].values == a_is_near[packets[FLOW].values]]
+        )
         self.out, self.back = (near_out, far_out), (far_back, near_back)
 
 
@@ -268,12 +265,6 @@ def _by_ends(connections: ColumnTable) -> dict[_Key, dict[str, Any]]:
 
 def _end(row: dict[str, Any], side: str) -> tuple[str, int]:
     return row[f"host_{side}"], row[f"port_{side}"]
-
-
-def _same_ends(near: CaptureTables, far: CaptureTables) -> list[_Pair]:
-    ends = [_by_ends(capture.connection_table) for capture in (near, far)]
-    rows = [(row, ends[1][key]) for key, row in ends[0].items() if key in ends[1]]
-    return [(one, other, _end(one, "a") != _end(other, "a")) for one, other in rows]
 
 
 def _of_flows(capture: CaptureTables, connections: NDArray[Any]) -> ColumnTable:
@@ -295,11 +286,9 @@ def _a_is_near(near: ColumnTable, far: ColumnTable, flows: int) -> Truths:
     That end's packets come later to the far capture. The first packets decide; all are compared
     only if those have no packet in common.
     """
-    turns = [RowGroups(packets[FLOW].values).turns for packets in (near, far)]
+    both = [(packets, RowGroups(packets[FLOW].values).turns) for packets in (near, far)]
     for most in (_SAMPLE, max(len(near), len(far))):
-        firsts = [
-            packets.rows(turn < most) for packets, turn in zip((near, far), turns, strict=True)
-        ]
+        firsts = [packets.rows(turn < most) for packets, turn in both]
         later, later_back = (
             delays(*(packets.rows(packets["forward"].values == way) for packets in firsts))
             for way in (True, False)
@@ -308,11 +297,6 @@ def _a_is_near(near: ColumnTable, far: ColumnTable, flows: int) -> Truths:
             break
     is_near = [later.get(flow, 0) >= later_back.get(flow, 0) for flow in range(flows)]
     return np.array(is_near, np.bool_)
-
-
-def _whole(connection: dict[str, Any]) -> bool:
-    """Return whether both SYNs were seen, from which numbers are counted."""
-    return bool(connection["syns_a2b"] and connection["syns_b2a"])
 
 
 def _one_numbering(near: ColumnTable, far: ColumnTable, flows: Sequence[int]) -> ColumnTable:

@@ -59,13 +59,12 @@ def _told(told: ColumnTable, codes: Whole) -> ColumnTable:
         np.array(words, np.object_)[codes]
         for words in (list(EVENTS), *zip(*EVENTS.values(), strict=True))
     )
-    was_sent = np.isin(codes, [_OF_SEGMENTS.index(name) for name in _OF_KINDS])
-    since, count = told["since"], told["count"].values
+    was_sent, since = np.isin(names, _OF_KINDS), told["since"]
     return told.select("number", "time", "connection", "forward").having(
         severity=severities,
         event=names,
         since=TableColumn(since.values, since.is_known & was_sent),
-        count=TableColumn(count, names == "duplicate_ack"),
+        count=TableColumn(told["count"].values, names == "duplicate_ack"),
         **told.select(*_SHOWN).columns,
         meaning=meanings,
     )

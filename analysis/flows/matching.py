@@ -29,12 +29,10 @@ _SYN_RST, _SYN, _FIN = 0x06, 0x02, 0x01
 class DirectionMatch:
     """One direction of a flow, at both ends.
 
-    `packets` has a row for each packet that was sent, in that order: the sender's columns, and
-    `arrival` (its record in the receiver's file, if it arrived), `arrived` (ns), `delay`
-    (ns, one way), `lost` (missing if the receiver's capture had not begun or had ended),
-    `copies` UInt32 (further arrivals), `needless` Bool (the same bytes had been sent before and
-    that packet arrived), and the columns of `reordering`. `unsent` are the receiver's rows that the
-    sender's capture does not have.
+    `packets` has the sent packets in their order, with `arrival` (its record in the receiver's
+    file), `arrived` (ns), `delay` (ns, one way), `lost` (missing outside the receiver's capture),
+    `copies` (further arrivals), `needless` (the same bytes had arrived), and the columns of
+    `reordering`. `unsent` are the receiver's rows that the sender's capture does not have.
     """
 
     packets: ColumnTable

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,20 +30,17 @@ _FORMATS = {
 }
 """Byte order, and the nanoseconds in the smaller unit of time."""
 _FILE_HEADER, _HEADER = 24, 16
-WholeRecords = npt.NDArray[np.int64]
+Whole = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordBatch:
-    """Records in `octets`; `start` and `captured` are where each one's packet is, in bytes."""
+class RecordBatch(NamedTuple):
+    """Records in `octets`: each packet's start and bytes, those on the wire, and ns since 1970."""
 
     octets: npt.NDArray[np.uint8]
-    start: WholeRecords
-    captured: WholeRecords
-    length: WholeRecords
-    """Bytes on the wire."""
-    time: WholeRecords
-    """Nanoseconds since 1970."""
+    start: Whole
+    captured: Whole
+    length: Whole
+    time: Whole
     link: int
 
 
@@ -88,7 +85,6 @@ def _batch(window: bytes, starts: list[int], order: str, tick: int, link: int) -
     return RecordBatch(octets, start + _HEADER, captured, np.maximum(captured, length), time, link)
 
 
-Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.integer[Any]]
 Truths = npt.NDArray[np.bool_]
 Keys = npt.NDArray[np.uint64]

@@ -117,10 +117,9 @@ def test_attempts_are_one_line_and_not_rows(tmp_path: Path) -> None:
     flow.a.send(100.1)
     flow.b.ack(100.2)
     text = " ".join(analyze(capture.write(tmp_path)).output.split())
-    scan = "Scan by 10.0.0.1 of 40 ports at 1 address"
-    assert f"{scan}: 1 answered and left half open, 30 never answered, 9 refused" in text
-    assert "(10.0.0.2:100)" in text
-    assert "Never answered: 3 connections, from 3 addresses to 10.0.0.9:25." in text
+    assert "Refused: 9 connections, from 10.0.0.1 to 9 ports (10.0.0.2:80," in text
+    assert "Never answered: 33 connections, from 4 addresses to 31 ports (10.0.0.9:25," in text
+    assert "Answered and left half open: 1 connection, from 10.0.0.1 to 10.0.0.2:100." in text
     assert text.count("\N{RIGHTWARDS ARROW}") == 2  # the block of the one that opened
     assert "Connection 44: 10.0.0.1:9" in text
 
