@@ -278,7 +278,7 @@ def write_graphs(
         rendering.write(folder, [("graphs.html", text.encode())], _COMMAND)
         written.append(folder / "graphs.html")
     if pictures := [word for word in wanted if word in PICTURES]:
-        from analysis.graphs.pictures import write_pictures
+        from analysis.graphs.paper import write_pictures
 
         write_pictures(captures, folder / "pictures", pictures)
         written.append(folder / "pictures")

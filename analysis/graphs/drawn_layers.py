@@ -65,7 +65,7 @@ def draw_layer(
     if thin.shape in ("bars", "arrows"):
         _strokes(axes, thin, graph, style, size)
     elif thin.shape == "rate":
-        edges, rates = _steepness(layer)
+        edges, rates = steepness(layer)
         axes.stairs(rates * graph.y.scale, edges * graph.x.scale, baseline=None, **style)
     elif thin.shape == "dots":
         _marks(axes, thin, x, y, style, size)
@@ -185,7 +185,7 @@ _AREAS = {"band": _band, "level": _level, "moments": _moments, "boxes": _boxes, 
 """Shapes that fill or cross a graph; all of their marks are drawn."""
 
 
-def _steepness(layer: Layer) -> tuple[Numbers, Numbers]:
+def steepness(layer: Layer) -> tuple[Numbers, Numbers]:
     """Return the edges of equal bins and the rate in each."""
     edges = np.linspace(float(layer.x[0]), float(layer.x[-1]) + 1, RATE_BINS + 1)
     at = np.searchsorted(layer.x, edges, side="right") - 1

@@ -328,12 +328,13 @@ PAGE = 8.5
 class PaperSize:
     """The `paper` (ieee, acm), how many of its `columns` a figure takes, and panels in a row.
 
-    With `across` each quantity begins a row.
+    With `across` each quantity begins a row. A `panel` is at most so many inches high.
     """
 
     paper: str = "ieee"
     columns: int = 1
     across: int | None = None
+    panel: float = PANEL
 
     @property
     def inches(self) -> float:

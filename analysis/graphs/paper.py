@@ -1,10 +1,11 @@
-"""Figures for papers: PDF, SVG, PNG and, without LaTeX, PGF, as wide as a column; data as CSV."""
+"""Figures for papers, each with its data as CSV, and pictures of captures."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO, StringIO
 from itertools import chain, groupby
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -17,9 +18,25 @@ from matplotlib.backends.backend_pgf import RendererPgf
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
-from analysis.graphs.drawn_layers import draw_layer, label_lines, needs_legend
-from analysis.graphs.layers import FORMATS, PAGE, PANEL, TIME, Axis, Graph, GraphGroup, PaperSize
+from analysis import rendering
+from analysis.graphs.capture import Capture, Numbers
+from analysis.graphs.drawn_layers import draw_layer, label_lines, needs_legend, steepness
+from analysis.graphs.ladder import safe_name
+from analysis.graphs.layers import (
+    FORMATS,
+    PAGE,
+    TIME,
+    Axis,
+    Graph,
+    GraphGroup,
+    Layer,
+    PaperSize,
+    alone,
+    holding,
+    look_of,
+)
 from analysis.graphs.stored import latest
+from analysis.graphs.webpage import MOST_PICTURED, DirectionView, Samples, views
 from analysis.table import csv_lines
 from topologies.errors import UsageError
 
@@ -126,11 +143,11 @@ Row = list[tuple[Axes, Graph]]
 
 def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
     with matplotlib.rc_context(_SETTINGS):
-        graphs = [_in_unit(graph) for graph in group.graphs]
+        graphs = [_in_unit(_fitted(graph)) for graph in group.graphs]
         across = size.across or size.fitting(len(graphs), 2 * size.columns - 1)
         down = _in_rows(graphs, across, size.across is not None)
         has_legend = needs_legend(graphs, size.inches / across)
-        high = min(PANEL, PAGE / len(down))
+        high = min(size.panel, PAGE / len(down))
         wide = (size.inches - _BEFORE * (1 if has_legend else 2)) / across
         room = _Room(wide, high - _AROUND)
         height = high * len(down) + 0.25 + _LEGEND * has_legend
@@ -194,6 +211,49 @@ def _about(group: GraphGroup, ending: str) -> dict[str, Any]:
     return {"Title": group.title, caption: group.caption, **dates.get(ending, {})}
 
 
+_PICTURE = PaperSize(columns=2, panel=4.0)
+
+
+def write_pictures(
+    captures: Sequence[Capture],
+    folder: Path,
+    formats: Sequence[str] = ("png",),
+    samples: Samples | None = None,
+    most: int = MOST_PICTURED,
+) -> list[Path]:
+    """Write one file a graph and format, of at most `most` connections of each capture.
+
+    Raises TcplabError if the folder cannot be written.
+    """
+    drawn = {name: graph for view in views(captures, samples, most) for name, graph in _named(view)}
+    files = (
+        (f"{name}.{ending}", paper_file(alone(graph), ending, _PICTURE))
+        for name, graph in drawn.items()
+        for ending in formats
+    )
+    rendering.write(folder, files, "graphs")
+    return [folder / f"{name}.{ending}" for name in drawn for ending in formats]
+
+
+def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
+    label = safe_name(view.direction.capture)
+    for graph in view.graphs:
+        of_all = graph.key in ("fairness", "jain")
+        which = "" if of_all else f"{view.direction.short_name}_"
+        if graph.layers:
+            yield f"{label}_{which}{graph.key}", graph
+
+
+def _fitted(graph: Graph) -> Graph:
+    """Return the graph as high as the layers that fit: a receive window may be far above."""
+    fitting = [layer for layer in graph.layers if look_of(layer.look).fit]
+    if graph.y.range or not 0 < len(fitting) < len(graph.layers):
+        return graph
+    tops = [layer.y if layer.top is None else layer.top for layer in fitting]
+    most = max(float(top.max(initial=0.0)) for top in tops)
+    return replace(graph, y=holding(graph.y, [0.0, most]))
+
+
 def _in_unit(graph: Graph) -> Graph:
     """Return the graph with a prefix in the units of its axes, as a paper writes them."""
     return replace(
@@ -205,11 +265,15 @@ def _reach(graph: Graph, axis: int) -> float:
     ends = [
         float(np.abs(column).max(initial=0))
         for layer in graph.layers
-        for column in ((layer.x, layer.end), (layer.y, layer.top))[axis]
+        for column in ((layer.x, layer.end), (_heights(layer), layer.top))[axis]
         if column is not None
     ]
     ends.extend((graph.x, graph.y)[axis].range or ())
     return max(ends, default=0.0) * (graph.x, graph.y)[axis].scale
+
+
+def _heights(layer: Layer) -> Numbers:
+    return steepness(layer)[1] if layer.shape == "rate" and len(layer) else layer.y
 
 
 def _prefixed(axis: Axis, reach: float) -> Axis:

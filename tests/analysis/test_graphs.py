@@ -17,7 +17,7 @@ from analysis.flows.ends import journeys
 from analysis.graphs import ladder, timelines, webpage
 from analysis.graphs.capture import CaptureDirection, all_directions
 from analysis.graphs.layers import KINDS, LOOKS, Graph, Layer
-from analysis.graphs.pictures import write_pictures
+from analysis.graphs.paper import write_pictures
 from analysis.graphs.stored import latest
 from analysis.records.output import SocketSample
 from tests.analysis import tcptrace_lines, xplot
