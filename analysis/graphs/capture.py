@@ -62,11 +62,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class SentSegments:
-    """Segments that take sequence numbers or are retransmitted.
-
-    `low` to `high` in bytes from the SYN, `time` in ns. `carried` are the bytes and `count` the
-    segments so far, `left_out` the neighbours behind a segment that have no row.
-    """
+    """Segments that take sequence numbers or are retransmitted; bytes from the SYN, times in ns."""
 
     time: Whole
     low: Whole
@@ -81,11 +77,7 @@ class SentSegments:
 
 @dataclass(frozen=True)
 class Acknowledgements:
-    """ACKs for what was sent.
-
-    `highest` never falls; `edge` is the first byte beyond the window; `rtt` is -1 for none.
-    Those that are `regular` are a sample of all.
-    """
+    """ACKs for what was sent; `edge` is the first byte beyond the window, `rtt` -1 for none."""
 
     time: Whole
     highest: Whole
@@ -189,11 +181,7 @@ def directions(
 
 
 def drawn(connections: ColumnTable, most: int) -> list[int]:
-    """Return the numbers of at most so many connections.
-
-    Half of them have the most payload. The others have the most packets that are a sign of trouble,
-    as long as there are such connections; the rest is again by payload.
-    """
+    """Return connections to draw: half by payload, half by signs of trouble."""
     payload, signs = (
         _of_both(connections, "actual_data_bytes"),
         _of_both(connections, *SIGNS_OF_TROUBLE),

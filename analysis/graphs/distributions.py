@@ -36,10 +36,7 @@ def half() -> Layer:
 
 
 def curve(words: str, ordered: Numbers, series: int, has_mark: bool = True) -> list[Layer]:
-    """Return the cumulative distribution of ordered values, with a mark on the median.
-
-    It ends below 1 if the last values are infinite. Of these alone there is none.
-    """
+    """Return the cumulative distribution of ordered values, and its median as a mark."""
     ended = ordered[np.isfinite(ordered)]
     if not len(ended):
         return []
@@ -66,11 +63,7 @@ def fewer(ordered: Numbers) -> Numbers:
 
 
 def box(values: Numbers, at: float, series: int, words: str) -> list[Layer]:
-    """Return a box from quartile to quartile at the place `at`, with each value as a dot.
-
-    Its whiskers end at the last value within 1.5 times the height of the box (Tukey). Infinite
-    values count as the longest, but have no dot; of these alone there is no box.
-    """
+    """Return a box of quartiles, whiskers after Tukey, and a dot for each finite value."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return []
@@ -125,10 +118,7 @@ _AROUND = 76  # pixels around the rows of a graph
 
 @dataclass(frozen=True)
 class RangedValue:
-    """One number at a place of the other axis, with the range of its runs and its interval.
-
-    `name` says what it is of.
-    """
+    """One number at a place of the other axis: range of its runs, interval, and name."""
 
     at: float
     value: float
@@ -227,10 +217,7 @@ _CROWDED = 0.06
 
 @dataclass(frozen=True)
 class SweptAxis:
-    """The place of each value.
-
-    `spacing` says how; "even" is for values that neither scale separates.
-    """
+    """The place of each value; "even" is for values that neither scale separates."""
 
     positions: tuple[float, ...]
     labels: tuple[str, ...]

@@ -78,10 +78,7 @@ def _colour(layer: Layer) -> str:
 
 
 def inline(graph: Graph, wide: int, span: Span = (0.0, 1.0), most: int = MOST_MARKS) -> str:
-    """Return a graph as SVG, `wide` pixels, with about `most` marks of a layer that has more.
-
-    `span` is the time that a page's graphs share.
-    """
+    """Return a graph as SVG, `wide` px, about `most` marks a layer; `span` is the page's time."""
     frame = InlineFrame(graph, wide, span, most)
     parts = [*frame.axes(), *(mark for layer in graph.layers for mark in frame.marks(layer))]
     return (

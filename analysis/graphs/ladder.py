@@ -57,10 +57,7 @@ def safe_name(label: str) -> str:
 
 
 def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
-    """Return one dot for those that would cover each other.
-
-    They are in the same column and at the same of `rows` heights.
-    """
+    """Return one dot for those in the same column and at the same of `rows` heights."""
     low, high = float(layer.y.min()), float(layer.y.max())
     heights = ((layer.y - low) * (rows / ((high - low) or 1))).astype(np.int64)
     _, chosen = np.unique(columns * (rows + 1) + heights, return_index=True)
@@ -68,11 +65,7 @@ def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
 
 
 def merged(layer: Layer, run: int) -> Layer:
-    """Return the layer with about one mark for `run`, but for looks of which every mark is drawn.
-
-    Strokes become one. Of points, four in a row of four times `run` stay, the lowest and the
-    highest among them.
-    """
+    """Return about one mark for `run`: strokes become one, of points the extremes stay."""
     if run <= 1 or look_of(layer.look).every or not len(layer):
         return layer
     size = run if layer.shape in ("bars", "rate", "arrows") else 4 * run
@@ -80,10 +73,7 @@ def merged(layer: Layer, run: int) -> Layer:
 
 
 def in_groups(layer: Layer, groups: Whole) -> Layer:
-    """Merge marks of one group into a stroke, or their lowest and highest points.
-
-    `groups` never falls.
-    """
+    """Merge marks of one group into a stroke, or their extreme points; `groups` never falls."""
     (starts,) = np.nonzero(np.diff(groups, prepend=groups[:1] - 1))
     if layer.shape == "bars":
         return _strokes(layer, starts)
@@ -250,10 +240,7 @@ def _is_bare(packets: ColumnTable) -> NDArray[np.bool_]:
 
 
 def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, Graph]:
-    """Draw the waiting time (ms) of each packet and the bytes ahead, when it left.
-
-    `trips` are all packets of this direction's way, from analysis.flows.ends.journeys.
-    """
+    """Draw each packet's waiting time (ms) and the bytes ahead; `trips` are of this direction."""
     some = trips.rows(trips["arrived"].is_known)
     left, came = some.whole("time"), some.whole("arrived")
     waited = came - left - (came - left).min(initial=np.iinfo(np.int64).max)

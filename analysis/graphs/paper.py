@@ -20,7 +20,13 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullForm
 
 from analysis import rendering
 from analysis.graphs.capture import Capture, Numbers
-from analysis.graphs.drawn_layers import draw_layer, label_lines, needs_legend, steepness
+from analysis.graphs.drawn_layers import (
+    draw_layer,
+    draw_legend,
+    legend_columns,
+    named_layers,
+    steepness,
+)
 from analysis.graphs.ladder import safe_name
 from analysis.graphs.layers import (
     FORMATS,
@@ -99,10 +105,10 @@ _SETTINGS: dict[Any, Any] = {
     "xtick.labelsize": 6.5,
     "ytick.labelsize": 6.5,
 }
-_LEGEND = 0.3
-"""Inches of height of a legend."""
+_LEGEND = 0.15
+"""Inches of height of a legend's line."""
 _AROUND, _BEFORE = 0.45, 0.5
-"""Inches of a panel's height for its title and its times, and left and right of a row."""
+"""Inches of a panel's height for its title and its times, and left of a row."""
 _CHARACTER = 3.8
 """Points of a character's width."""
 _VALUE = (27.0, 12.0)
@@ -146,11 +152,11 @@ def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
         graphs = [_in_unit(_fitted(graph)) for graph in group.graphs]
         across = size.across or size.fitting(len(graphs), 2 * size.columns - 1)
         down = _in_rows(graphs, across, size.across is not None)
-        has_legend = needs_legend(graphs, size.inches / across)
+        named = named_layers(graphs)
         high = min(size.panel, PAGE / len(down))
-        wide = (size.inches - _BEFORE * (1 if has_legend else 2)) / across
-        room = _Room(wide, high - _AROUND)
-        height = high * len(down) + 0.25 + _LEGEND * has_legend
+        room = _Room((size.inches - _BEFORE) / across, high - _AROUND)
+        lines = -(-len(named) // legend_columns(named, size.inches))
+        height = high * len(down) + 0.4 + _LEGEND * lines
         figure = Figure(figsize=(size.inches, height), layout="constrained")
         FigureCanvasAgg(figure)
         rows = _on_axes(figure, down, across)
@@ -158,7 +164,8 @@ def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
         for axes, graph in chain(*rows):
             _draw(axes, graph, end, room)
         _share_labels(rows, room)
-        label_lines(figure, rows, has_legend, wide)
+        if named:
+            draw_legend(figure, named)
         _explain(figure, group.caption)
         return figure
 
@@ -189,10 +196,7 @@ def _explain(figure: Figure, caption: str) -> None:
 
 
 def paper_file(group: GraphGroup, ending: str, size: PaperSize) -> bytes:
-    """Return the group as a file: pdf, svg, png or pgf, the same bytes for the same data.
-
-    Raises UsageError for another ending.
-    """
+    """Return the group as pdf, svg, png or pgf: the same bytes each time. Raises UsageError."""
     if ending not in FORMATS:
         raise UsageError(f"'.{ending}' is no format of figures.", f"Use .{', .'.join(FORMATS)}.")
     figure = paper_figure(group, size)
@@ -221,10 +225,7 @@ def write_pictures(
     samples: Samples | None = None,
     most: int = MOST_PICTURED,
 ) -> list[Path]:
-    """Write one file a graph and format, of at most `most` connections of each capture.
-
-    Raises TcplabError if the folder cannot be written.
-    """
+    """Write one file a graph and format, of `most` connections a capture. Raises TcplabError."""
     drawn = {name: graph for view in views(captures, samples, most) for name, graph in _named(view)}
     files = (
         (f"{name}.{ending}", paper_file(alone(graph), ending, _PICTURE))

@@ -37,10 +37,7 @@ class PageColumns:
         self._places: dict[tuple[float, bytes], int] = {}
 
     def put(self, numbers: Numbers, step: int = 1) -> int:
-        """Return the place of `numbers`, rounded to multiples of `step`.
-
-        Numbers that are not whole are rounded to six digits.
-        """
+        """Return the place of `numbers`, as multiples of `step`; six digits of others are kept."""
         integers, kept = _rounded(numbers, step)
         key = (kept, blake2b(np.ascontiguousarray(integers).data).digest())
         if key not in self._places:
@@ -112,10 +109,7 @@ def board_data(groups: Sequence[GraphGroup]) -> str:
 
 
 class StoredGraphs:
-    """The graphs of a page; the times of captures, in ns, are rounded to `step`.
-
-    `run` is how many neighbouring marks of a graph over time become one.
-    """
+    """The graphs of a page: times (ns) rounded to `step`, `run` neighbouring marks as one."""
 
     def __init__(self, step: int = 1, run: int = 1) -> None:
         self._columns, self._graphs = PageColumns(), list[dict[str, Any]]()
@@ -236,10 +230,7 @@ def shape_of(
 
 
 def sent_columns(trips: ColumnTable, far: ColumnTable) -> Columns:
-    """Return the segments that took sequence numbers; an `arrived` of -1 is lost.
-
-    `marked` is 1 for those that had a mark of congestion in the `far` capture.
-    """
+    """Return the segments; an `arrived` of -1 is lost, `marked` ones had ECN's mark in `far`."""
     flags = trips["flags"].values & (SYN | FIN)
     rows = trips.rows((trips["payload"].values > 0) | (flags > 0))
     records = far["number"].values[far["ecn"].values == _CE]

@@ -118,11 +118,7 @@ def _measured(direction: CaptureDirection) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def draw_in_flight(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
-    """Draw bytes in flight, which segments raise and ACKs lower, and windows as stairs.
-
-    `samples` are of the sending socket. Without packets of the other direction no arrival is
-    known, so the graph is empty.
-    """
+    """Draw bytes in flight and windows; empty without packets of the other direction."""
     time, in_flight, number = _flight(direction)
     segment = int((direction.sent.high - direction.sent.low).max(initial=0))
     at = _at(samples, direction)

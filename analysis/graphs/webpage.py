@@ -89,10 +89,7 @@ Samples = Mapping[int, Sequence[SocketSample]]
 
 @dataclass(frozen=True)
 class DirectionView:
-    """A direction, and how to draw its graphs, one at a time: together they take much memory.
-
-    `trips` are the packets of both ways that two captures share.
-    """
+    """A direction, its graphs (one at a time, for memory), and packets in both captures."""
 
     direction: CaptureDirection
     draw: Callable[[], Iterator[Graph]]
@@ -188,10 +185,7 @@ def _shared(shown: Sequence[CaptureDirection]) -> dict[str, tuple[Graph, Graph]]
 
 @dataclass(frozen=True)
 class _MatchedPackets:
-    """Matches of two captures: every packet, and the packets of each shown connection.
-
-    `connections` are by capture and number; `forward` is as in that capture.
-    """
+    """Packets in both captures, and those of each shown connection by capture and number."""
 
     everything: ColumnTable
     connections: dict[str, dict[int, ColumnTable]]
@@ -206,10 +200,7 @@ class _MatchedPackets:
 def _travels(
     captures: Sequence[Capture], numbers: Mapping[str, Sequence[int]]
 ) -> _MatchedPackets | None:
-    """Match the first two captures; None with one, or if they have no connection in common.
-
-    `numbers` are those of the connections that are shown, by capture.
-    """
+    """Match the first two captures; None without a connection in common."""
     if len(captures) < 2:
         return None
     packets = journeys(captures[0], captures[1])

@@ -38,11 +38,7 @@ Values = dict[tuple[str, str], dict[int, float]]
 
 @dataclass(frozen=True)
 class ComparedSide:
-    """One of what is compared.
-
-    `letter` is A, B, ...; `settings` are in words; `results` are those of a run, None for points
-    of a sweep, which keep no samples.
-    """
+    """One of what is compared: A, B, ...; `results` are None for points, which keep no samples."""
 
     letter: str
     name: str
@@ -122,10 +118,7 @@ _MBIT = 1000.0
 
 @dataclass(frozen=True)
 class ComparedResult:
-    """One quantity of one condition: the values of each side, and each side against the first.
-
-    The p-values have Holm's correction over the conditions and sides of this quantity.
-    """
+    """A quantity of one condition: each side's values, and its difference from the first."""
 
     condition: str
     metric: Metric

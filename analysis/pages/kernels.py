@@ -115,10 +115,7 @@ def _compared(figure: KernelFigure, pair: Paired, p: float) -> KernelFigure:
 def _verdict(
     pair: Paired, p: float, ends: tuple[float | None, float | None], old: Sequence[float]
 ) -> DifferenceVerdict:
-    """Return larger or smaller if the corrected `p` shows a difference above `LEAST`.
-
-    Alike are figures whose whole interval is within `LEAST`, or whose value if all seeds agree.
-    """
+    """Return larger or smaller if `p` shows a difference above `LEAST`, alike below it."""
     low, high = ends
     if low is None or high is None:
         return DifferenceVerdict.UNSHOWN
@@ -168,10 +165,7 @@ class ComparisonFile(Provenance, frozen=True):
 
 
 def read_comparison(path: Path) -> ComparisonFile:
-    """Return the comparison in `path`.
-
-    Raises UsageError if there is none, TcplabError if it cannot be used.
-    """
+    """Return the comparison in `path`. Raises UsageError without one, TcplabError."""
     command = "./tcplab kernel compare"
     return read_main(ComparisonFile, path, "comparison.json", command)
 
@@ -258,10 +252,7 @@ class KernelReport:
 
 
 def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
-    """Write kernels.html into `out`, or into the comparison's folder.
-
-    Raises UsageError if there is no comparison, TcplabError if it cannot be used or written.
-    """
+    """Write kernels.html into `out`, or into `path`. Raises UsageError, TcplabError."""
     facts, folder = read_comparison(path), out or path
     report = KernelReport(facts, folder / "kernels.html")
     group = _ratios(report)

@@ -48,10 +48,7 @@ class PaperTable:
 
     @property
     def latex(self) -> str:
-        """The table as LaTeX, with the rules of booktabs; the caption stays the author's.
-
-        Columns that are wider than the paper's go on in a block below.
-        """
+        """The table as LaTeX (booktabs); columns that do not fit form further blocks."""
         about = " ".join(map(_escaped, (f"{self.listing.title}.", *self.listing.notes)))
         blocks = map(_latex_block, self._blocks())
         return _LATEX.format(about=about, blocks="\n\\par\\medskip\n".join(blocks))
@@ -291,11 +288,7 @@ def require_ending(kind: str, file: Path) -> None:
 
 
 def make_figure(request: FigureRequest) -> PaperFigure | PaperTable:
-    """Return the figure or table of a run or sweep.
-
-    Raises UsageError for a request that cannot be drawn, and TcplabError for a folder without the
-    data.
-    """
+    """Return the figure or table. Raises UsageError, and TcplabError for a folder without data."""
     request.checked()
     return _of_sweep(request) if request.is_sweep else _of_run(request)
 

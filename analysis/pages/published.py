@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 import msgspec
 from rich.table import Table
@@ -54,10 +55,7 @@ def _row(entry: MeasuredEntry, results: RunResults, problems: Problems) -> Publi
 
 
 def _values(entry: MeasuredEntry, results: RunResults, condition: str) -> list[float]:
-    """Return one value for each seed that has one, in the published number's unit.
-
-    The row of the first flow has the metrics of the trial too.
-    """
+    """Return a value for each seed; the first flow's row has the trial's metrics too."""
     trials = [
         [{**trial.by_name, **trial.flows[0].row}, *(flow.row for flow in trial.flows[1:])]
         for trial in results.measured
@@ -84,144 +82,88 @@ _MEASURED = (
 )
 
 
-@dataclass(frozen=True)
-class Cell:
-    """The measured value with one kind of settings, its verdict and the verdict's CSS class.
-
-    `further` is where a further value would lie, if the median is not the published number.
-    """
-
-    median: str
-    range: str
-    further: str
-    verdict: str
-    style: str
-
-
-@dataclass(frozen=True)
-class TableLine:
-    """One row of the page's table."""
-
-    where: str
-    quantity: str
-    published: str
-    published_range: str
-    note: str
-    cells: dict[Era, Cell]
-    style: str
-    reason: int
-    why: str
-    command: str
-
-
-@dataclass(frozen=True)
-class LineGroup:
-    """Lines of one group, and the count of each verdict.
-
-    `command` runs all of them; it is empty if each line has its own.
-    """
-
-    name: str
-    counts: Counts
-    lines: tuple[TableLine, ...]
-    command: str = ""
-
-    @property
-    def sentence(self) -> str:
-        """Such as "56 numbers: 20 agree, 10 lie within, 26 differ"."""
-        return f"{counted(self.counts.rows, 'number')}: {', '.join(parts(self.counts))}"
-
-
+Line = dict[str, Any]
+"""A row of the page's table, by the names that templates/numbers.html has."""
 _COUNTED = {
-    "agree": ("agrees", "agree", ""),
-    "within": ("lies within", "lie within", " the range of a further run"),
-    "differ": ("differs", "differ", ""),
-    "few": ("is not judged", "are not judged", ""),
-    "unrun": ("was not run", "were not run", ""),
-    "unstated": ("is not stated", "are not stated", " in the source"),
-    "listed": ("is listed only", "are listed only", ""),
+    Word.AGREES: ("agrees", "agree", ""),
+    Word.WITHIN: ("lies within", "lie within", " the range of a further run"),
+    Word.DIFFERS: ("differs", "differ", ""),
+    Word.FEW: ("is not judged", "are not judged", ""),
+    Word.UNRUN: ("was not run", "were not run", ""),
+    Word.UNSTATED: ("is not stated", "are not stated", " in the source"),
+    Word.LISTED: ("is listed only", "are listed only", ""),
 }
 """What one row of a count does, what several do, and the rest of a whole sentence."""
 
 
 def parts(counts: Counts, whole: bool = False) -> list[str]:
     """Return the count of rows by verdict, without zeros, or as parts of a `whole` sentence."""
-    those = f"{counts.later:,} {'of them ' * whole}"
-    if whole and counts.later == counts.unrun:
-        those = ""
-    later = f" ({those}only in --full)" if counts.later else ""
+    is_all = whole and counts["later"] == counts[Word.UNRUN]
+    those = "" if is_all else f"{counts['later']:,} {'of them ' * whole}"
+    later = f" ({those}only in --full)" if counts["later"] else ""
     named = [
-        f"{counted(number, one, several)}{later if name == 'unrun' else rest * whole}"
-        for name, (one, several, rest) in _COUNTED.items()
-        if (number := getattr(counts, name)) or (whole and name in ("agree", "within", "differ"))
+        f"{counted(number, one, several)}{later if word == Word.UNRUN else rest * whole}"
+        for word, (one, several, rest) in _COUNTED.items()
+        if (number := counts[word]) or (whole and word in (Word.AGREES, Word.WITHIN, Word.DIFFERS))
     ]
     return named or ["none"]
 
 
 def headline(counts: Counts, mode: str) -> str:
     """Return the numbers of rows by verdict, in a sentence."""
-    if not counts.rows:
+    if not counts["rows"]:
         return "No published number is listed: no comparison is possible."
     named = parts(counts, whole=True)
-    verdicts, ending = (
-        f"{', '.join(named[:-1])}, and {named[-1]}",
-        f" ({mode} mode)" if mode else "",
-    )
-    return f"Of {counted(counts.rows, 'published number')} {verdicts}{ending}."
+    verdicts = f"{', '.join(named[:-1])}, and {named[-1]}"
+    ending = f" ({mode} mode)" if mode else ""
+    return f"Of {counted(counts['rows'], 'published number')} {verdicts}{ending}."
 
 
-def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[LineGroup]:
-    """Return the rows' lines by their group, in the order of the first row of each."""
+def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[Line]:
+    """Return the lines by group; its `command` runs all of a group, else each line has one."""
     grouped: dict[str, list[Judged]] = {}
     for judged in rows:
         grouped.setdefault(judged.row.group or "numbers", []).append(judged)
     found = []
     for name, members in grouped.items():
-        lines, command = tuple(line(judged, listed) for judged in members), ""
-        if len(lines) > 1 and len({each.command for each in lines}) == 1:
-            command = lines[0].command
-            lines = tuple(replace(each, command="") for each in lines)
-        found.append(LineGroup(name, count(members), lines, command))
+        lines, command = [line(judged, listed) for judged in members], ""
+        if len(lines) > 1 and len({each["command"] for each in lines}) == 1:
+            command = lines[0]["command"]
+            lines = [each | {"command": ""} for each in lines]
+        sentence = f"{counted(len(members), 'number')}: {', '.join(parts(count(members)))}"
+        found.append({"name": name, "sentence": sentence, "lines": lines, "command": command})
     return found
 
 
-def reasons(rows: Sequence[Judged]) -> list[str]:
-    return list(
-        dict.fromkeys(
-            judged.row.why
-            for judged in rows
-            if judged.row.why and judged.outcome.word == Word.DIFFERS
-        )
-    )
-
-
 def mechanisms(rows: Sequence[Judged]) -> dict[str, list[str]]:
-    """Return the rows that differ by what was tried for them, in the order of `reasons`.
-
-    The last ones are those for which no mechanism was tried ("").
-    """
-    named: dict[str, list[str]] = {why: [] for why in (*reasons(rows), "")}
+    """Return the rows that differ by what was tried for them; last those without ("")."""
+    named: dict[str, list[str]] = {}
     for judged in rows:
         if judged.outcome.word == Word.DIFFERS:
-            named[judged.row.why].append(f"{judged.row.where}: {judged.row.quantity}")
-    return {why: of for why, of in named.items() if of}
+            row = judged.row
+            named.setdefault(row.why, []).append(f"{row.where}: {row.quantity}")
+    return dict(sorted(named.items(), key=lambda each: not each[0]))
 
 
-def line(judged: Judged, listed: Sequence[str]) -> TableLine:
+def reasons(rows: Sequence[Judged]) -> list[str]:
+    return [why for why in mechanisms(rows) if why]
+
+
+def line(judged: Judged, listed: Sequence[str]) -> Line:
     """Return the row's line; `reason` is the place of its reason in `listed`, from 1, or 0."""
     row, outcome = judged.row, judged.outcome.word
-    return TableLine(
-        row.where,
-        with_unit(row.quantity, row.unit),
-        NOTHING if row.published is None else as_printed(row.printed),
-        _published_range(judged),
-        row.published_note,
-        {era: _cell(judged.measured[era], judged.verdicts[era], row.unit) for era in ERAS},
-        STYLES[outcome],
-        listed.index(row.why) + 1 if outcome == Word.DIFFERS and row.why else 0,
-        _remark(judged),
-        row.command,
-    )
+    return {
+        "where": row.where,
+        "quantity": with_unit(row.quantity, row.unit),
+        "published": NOTHING if row.published is None else as_printed(row.printed),
+        "published_range": _published_range(judged),
+        "note": row.published_note,
+        "cells": {era: _cell(judged.measured[era], judged.verdicts[era], row.unit) for era in ERAS},
+        "style": STYLES[outcome],
+        "reason": listed.index(row.why) + 1 if outcome == Word.DIFFERS and row.why else 0,
+        "why": _remark(judged),
+        "command": row.command,
+    }
 
 
 def _remark(judged: Judged) -> str:
@@ -254,15 +196,17 @@ def _published_range(judged: Judged) -> str:
     return spanned(ValueSpan(low, high))
 
 
-def _cell(ours: Measurement | None, verdict: Agreement, unit: str) -> Cell:
-    style = STYLES[verdict.word]
+def _cell(ours: Measurement | None, verdict: Agreement, unit: str) -> dict[str, str]:
+    """Return median, range of runs, range of a `further` run, verdict and CSS class."""
+    cell = {"median": NOTHING, "range": "", "further": "", "verdict": verdict.text(unit)}
+    cell["style"] = STYLES[verdict.word]
     if ours is None:
-        return Cell(NOTHING, "", "", verdict.word, style)
+        return cell
     runs = counted(ours.count, "run")
     spread = runs if ours.runs.low == ours.runs.high else f"{spanned(ours.runs)}, {runs}"
     further = verdict.word in (Word.WITHIN, Word.DIFFERS) and ours.further
     text = f"a further one: {spanned(further)}" if further else ""
-    return Cell(signed(ours.center), spread, text, verdict.text(unit), style)
+    return cell | {"median": signed(ours.center), "range": spread, "further": text}
 
 
 def spanned(span: ValueSpan) -> str:
@@ -270,10 +214,7 @@ def spanned(span: ValueSpan) -> str:
 
 
 def csv_text(studies: Sequence[JudgedStudy]) -> str:
-    """Return reproduction.csv: one line for each published number, figures in full.
-
-    `values` have blanks between them.
-    """
+    """Return reproduction.csv: a line for each number, figures in full, blanks between `values`."""
     of_row = ("published" if name == "printed" else name for name in _ROW)
     measured = (f"{era}_{column}" for era in ERAS for column in _MEASURED)
     head = ["study", *of_row, "outcome", *measured, "seeds", "why", "command"]
@@ -312,12 +253,9 @@ class PublishedNumbers(JudgedRows):
         return bool(self.rows)
 
     @cached_property
-    def lines(self) -> list[TableLine]:
-        return [line(row, self.reasons) for row in self.rows]
-
-    @cached_property
-    def reasons(self) -> list[str]:
-        return reasons(self.rows)
+    def lines(self) -> list[Line]:
+        listed = reasons(self.rows)
+        return [line(row, listed) for row in self.rows]
 
     @property
     def mechanisms(self) -> dict[str, list[str]]:
@@ -335,9 +273,10 @@ class PublishedNumbers(JudgedRows):
         eras = [era for era in named if self.has(era)]
         lines = []
         for shown in self.lines[:most]:
-            cells = (shown.cells[era] for era in eras)
-            verdicts = (f"{cell.median} ({cell.verdict})" for cell in cells)
-            lines.append([f"{shown.where}, {shown.quantity}", shown.published, *verdicts])
+            cells = (shown["cells"][era] for era in eras)
+            verdicts = (f"{cell['median']} ({cell['verdict']})" for cell in cells)
+            name = f"{shown['where']}, {shown['quantity']}"
+            lines.append([name, shown["published"], *verdicts])
         if len(self.lines) > most:
             lines.append([f"... and {len(self.lines) - most} more on the page"])
         head = ("Where", "Published", *(f"Measured, {named[era]}" for era in eras))

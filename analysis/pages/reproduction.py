@@ -1,8 +1,9 @@
 """Report of a reproduction: reproduction.html, its CSV files and the terminal."""
 
 import shlex
-from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.pages.published import (
     csv_text,
-    ends,
     groups,
     headline,
     mechanisms,
@@ -36,12 +36,12 @@ from analysis.statistics.published import (
     JudgedStudy,
     Measurement,
     SettingCounts,
+    Word,
     count,
     imitation_sentence,
     imitations,
     judge_study,
 )
-from analysis.table import csv_lines
 
 MOST_ROWS = 400
 """Rows of a study's table on the page, and failures of its list; the files have all."""
@@ -66,14 +66,13 @@ class ReproductionReport:
     @cached_property
     def setting_counts(self) -> SettingCounts:
         """The sums over all studies, which share no setting."""
-        counts = [SettingCounts(0), *(study.setting_counts for study in self.studies)]
-        return SettingCounts(*map(sum, zip(*map(astuple, counts), strict=True)))
+        return sum((study.setting_counts for study in self.studies), Counter())
 
     @property
     def remarks(self) -> list[str]:
         """Rows without a verdict, failed runs and unreadable files, in sentences."""
         counts, failed = self.counts, self.facts.failures
-        unrun, few = counts.unrun - counts.later, counts.few
+        unrun, few = counts[Word.UNRUN] - counts["later"], counts[Word.FEW]
         remarks = [
             (unrun, f"{counted(unrun, 'row was', 'rows were')} not run: no verdict there."),
             (few, f"{counted(few, 'row has', 'rows have')} fewer than {FEWEST} runs: not judged."),
@@ -83,10 +82,7 @@ class ReproductionReport:
 
     @property
     def sound(self) -> bool:
-        """True if every row of this form was run and all could be read; rows may differ.
-
-        A row that differs is a result, no failure.
-        """
+        """True if every row of this form was run and read; a row that differs is a result."""
         return self.facts.status == "complete" and not self.remarks
 
     @property
@@ -96,7 +92,7 @@ class ReproductionReport:
     @property
     def how_whole(self) -> str:
         """Completeness of the page, as a sentence."""
-        facts, later = self.facts, self.counts.later
+        facts, later = self.facts, self.counts["later"]
         only = [*facts.only, *(f"rows with {text}" for text in facts.rows)]
         chosen = f" Selected: {', '.join(map(printable, only))}." if only else ""
         if self.facts.status != "complete":
@@ -120,15 +116,15 @@ class ReproductionReport:
 
 def _of_settings(counts: SettingCounts) -> str:
     """Return the numbers of settings by verdict, in a sentence; empty if none is judged."""
-    judged = counts.settings - counts.unjudged
+    judged = counts["settings"] - counts["unjudged"]
     if not judged:
         return ""
-    listed = [counted(counts.hold, "holds", "hold")]
-    listed += [f"{counts.in_part:,} in part", counted(counts.differ, "differs", "differ")]
-    full = f" (a full link makes {counts.line_rate:,} of them)" if counts.line_rate else ""
+    full = f" (a full link makes {counts['line_rate']:,} of them)" if counts["line_rate"] else ""
+    hold = counted(counts["hold"], "holds", "hold")
+    differ = counted(counts["differ"], "differs", "differ")
     return (
-        f"Of {counted(judged, 'published setting')} {listed[0]}{full}, {listed[1]}, and"
-        f" {listed[2]}. "
+        f"Of {counted(judged, 'published setting')} {hold}{full}, {counts['in_part']:,} in part,"
+        f" and {differ}. "
     )
 
 
@@ -141,8 +137,8 @@ def make_reproduction_report(path: Path, out: Path | None = None) -> Reproductio
     problems, folder = Problems(), out or path
     facts = read_reproduction(path, problems)
     studies = tuple(judge_study(study) for study in facts.studies)
-    page, found = folder / "reproduction.html", tuple(problems.found)
-    report = ReproductionReport(facts, facts.id or path.name, studies, found, page)
+    page = folder / "reproduction.html"
+    report = ReproductionReport(facts, facts.id or path.name, studies, tuple(problems.found), page)
     rendering.write(folder, _files(report), "report FOLDER")
     return report
 
@@ -150,7 +146,6 @@ def make_reproduction_report(path: Path, out: Path | None = None) -> Reproductio
 def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
     drawn = [graphs(one, number) for number, one in enumerate(report.studies, 1)]
     yield "reproduction.csv", csv_text(report.studies).encode()
-    yield "profiles.csv", profiles_csv(report.studies).encode()
     page = rendering.render("reproduction.html", _context(report, drawn))
     yield "reproduction.html", page.encode()
 
@@ -167,6 +162,8 @@ def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict
         "first": first_pictures([each for each in drawn if each], next(filter(None, drawn), None)),
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
         "total": report.counts,
+        "unstated": report.counts[Word.UNSTATED],
+        "listed": report.counts[Word.LISTED],
         "tolerance": f"{100 * TOLERANCE:g} %",
         "digests": [(printable(name), digest) for name, digest in facts.digests.items()],
         "most": MOST_ROWS,
@@ -176,13 +173,14 @@ def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict
 
 def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
     study, listed, imitated = judged.study, reasons(judged.rows), imitations(judged.rows)
+    has_kernel = judged.has("period_kernel")
     return {
         "judged": judged,
         "study": study,
-        "has_period_kernel": judged.has("period_kernel"),
+        "has_period_kernel": has_kernel,
         "imitated": [_imitation_line(each) for each in imitated[:MOST_ROWS]],
         "imitation": imitation_sentence(imitated, study.kernel.taken if study.kernel else ""),
-        "today": judged.today_counts if study.profile or judged.has("period_kernel") else None,
+        "today": count(judged.rows, "today") if study.profile or has_kernel else None,
         "sentence": ", ".join(parts(judged.counts)),
         "graphs": drawn,
         "mechanisms": mechanisms(judged.rows),
@@ -212,25 +210,6 @@ def _interval(ours: Measurement) -> str:
     return f"{spanned(ours.middle)}, {runs}" if ours.middle else runs
 
 
-def profiles_csv(studies: Iterable[JudgedStudy]) -> str:
-    """Return profiles.csv: one line for each figure that both gave, figures in full."""
-    sample = ("center", "interval_low", "interval_high", "runs")
-    both = (f"{way}_{column}" for way in ("settings", "kernel") for column in sample)
-    head = ["study", "kernel", "where", "quantity", "unit", "settings_are", "ratio", *both]
-    lines = (_csv_line(judged, each) for judged in studies for each in imitations(judged.rows))
-    return csv_lines([head, *lines])
-
-
-def _csv_line(judged: JudgedStudy, each: Imitation) -> list[str | float | None]:
-    study, row = judged.study, each.row
-    kernel = study.kernel.taken if study.kernel else ""
-    return [
-        *(study.name, kernel, row.where, row.quantity, row.unit, each.word, each.ratio),
-        *(each.settings.center, *ends(each.settings.middle), each.settings.count),
-        *(each.kernel.center, *ends(each.kernel.middle), each.kernel.count),
-    ]
-
-
 MOST_REMARKS = 12
 """Remarks that are printed; the page has all."""
 
@@ -257,26 +236,21 @@ def _kernels(report: ReproductionReport) -> Iterator[str]:
 
 def _table(report: ReproductionReport) -> Table:
     whole = (report.setting_counts, report.counts)
-    named = [*((one.study.name, (one.setting_counts, one.counts)) for one in report.studies)]
+    named = [(one.study.name, (one.setting_counts, one.counts)) for one in report.studies]
     columns = {
-        title: column
-        for title, column in _COLUMNS.items()
-        if title in _ALWAYS or _count(whole, column)  # so many columns need a wide terminal
+        title: (which, name)
+        for title, (which, name) in _COLUMNS.items()
+        if title in _ALWAYS or whole[which][name]  # so many columns need a wide terminal
     }
     rows = [
-        [name, *(str(_count(both, column)) for column in columns.values())]
-        for name, both in (*named, ("all", whole))
+        [study, *(str(both[which][name]) for which, name in columns.values())]
+        for study, both in (*named, ("all", whole))
     ]
     title = "Published settings, and their numbers, measured"
     table = text_table(["study", *columns], rows, title, range(1, len(columns) + 1))
     table.columns[0].no_wrap = True
     table.rows[len(named) - 1].end_section = bool(named)
     return table
-
-
-def _count(both: tuple[SettingCounts, Counts], column: tuple[int, str]) -> int:
-    which, field = column
-    return int(getattr(both[which], field))
 
 
 _COLUMNS = {
@@ -286,13 +260,13 @@ _COLUMNS = {
     "in part": (0, "in_part"),
     "differ": (0, "differ"),
     "numbers": (1, "rows"),
-    "agree": (1, "agree"),
-    "lie within": (1, "within"),
-    "differ ": (1, "differ"),
-    "not judged": (1, "few"),
-    "not run": (1, "unrun"),
-    "not stated": (1, "unstated"),
-    "listed": (1, "listed"),
+    "agree": (1, Word.AGREES),
+    "lie within": (1, Word.WITHIN),
+    "differ ": (1, Word.DIFFERS),
+    "not judged": (1, Word.FEW),
+    "not run": (1, Word.UNRUN),
+    "not stated": (1, Word.UNSTATED),
+    "listed": (1, Word.LISTED),
 }
-"""The table's columns: counts of settings (0) or of numbers (1), and the field."""
+"""The table's columns: counts of settings (0) or of numbers (1), and the key."""
 _ALWAYS = ("settings", "hold", "numbers", "agree")

@@ -54,10 +54,7 @@ def verdict_on_claim(
     evidence: Evidence,
     network: NetworkVerdict,
 ) -> ClaimVerdict | None:
-    """Return the verdict, withheld if the run is incomplete or unproved or its network unusable.
-
-    Rates of a flow that died are not those of its duration, so they show no claim either.
-    """
+    """Return the verdict, withheld if run, proof, network or a flow failed."""
     if verdict is None:
         return None
     run = results.run

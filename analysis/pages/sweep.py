@@ -266,10 +266,7 @@ def _print_sentences(report: SweepReport, terminal: Terminal) -> None:
 
 
 def _table(report: SweepReport) -> Table:
-    """Return a table: a column for each compared level, a row for each other combination.
-
-    Of more levels than combinations each has a row: more columns than rows seldom fit a terminal.
-    """
+    """Return a column for each compared level, a row for each other combination, or the reverse."""
     sweep, samples, axis = report.sweep, report.samples, report.sweep.compare
     columns = ["median"] if axis is None else list(sweep.factors[axis].values)
     corner = "" if axis is None else sweep.factors[axis].short

@@ -23,10 +23,7 @@ _BINS = tuple(map(str, range(1, BINS + 1)))
 
 @dataclass(frozen=True)
 class SweptCourses:
-    """The rows of series.csv: `values` over equal parts of each row's `seconds`.
-
-    `of` has the rows of a cell by quantity and flow, one for each seed.
-    """
+    """The rows of series.csv over equal parts of `seconds`, by cell, quantity and flow."""
 
     seconds: Numbers
     values: Numbers
@@ -68,11 +65,7 @@ def _courses(sweep: SweepRecord, table: ColumnTable) -> SweptCourses:
 
 
 def courses(sweep: SweepRecord, quantities: Sequence[str] = tuple(QUANTITIES)) -> list[GraphGroup]:
-    """Return a group for each quantity: small multiples on the same axes.
-
-    Each combination has a panel, with a line for each flow or condition. None are drawn for a sweep
-    without series.
-    """
+    """Return small multiples for each quantity, a line for each flow or condition."""
     read = read_courses(sweep)
     if read is None:
         return []
@@ -125,10 +118,7 @@ _HALF = 0.38
 
 
 def shares(sweep: SweepRecord) -> GraphGroup | None:
-    """Return stacked shares of the goodput for each level; None for runs of a single flow.
-
-    None too if the rows cannot be read (sweep_samples).
-    """
+    """Return stacked shares of the goodput; None for a single flow or unreadable rows."""
     try:
         runs = {cell.place: cell.runs for cell in swept_cells(sweep)}
         flows = dict.fromkeys(row["flow"] for cell in runs.values() for run in cell for row in run)

@@ -51,10 +51,7 @@ _LOOKS = {
 def differences(
     sweep: SweepRecord, samples: SweepSamples, comparisons: Sequence[LevelComparison]
 ) -> GraphGroup | None:
-    """Return a row for each comparison: its estimate and 95 % interval; None without any.
-
-    Comparisons that have no ratio are drawn if none has one.
-    """
+    """Return each comparison's estimate and 95 % interval, as ratios if there are any."""
     known = [each for each in comparisons if each.paired and isfinite(each.paired.estimate)]
     scales = {each.paired.scale for each in known if each.paired}
     scale = "ratio" if "ratio" in scales else "difference"

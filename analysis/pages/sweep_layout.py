@@ -91,10 +91,7 @@ def for_lines(sweep: SweepRecord) -> Layout | None:
 
 
 def for_runs(sweep: SweepRecord) -> Layout:
-    """Return single runs and distributions, with colours by the compared or else the first factor.
-
-    All others have panels.
-    """
+    """Return single runs: colours by the compared or first factor, panels by others."""
     varied = _varied(sweep)
     series = sweep.compare if sweep.compare is not None else next(iter(varied), None)
     return _layout(sweep, None, series, [axis for axis in varied if axis != series])
@@ -109,10 +106,7 @@ def for_courses(sweep: SweepRecord, many_flows: bool) -> Layout:
 
 
 def for_maps(sweep: SweepRecord) -> Layout | None:
-    """Return maps of two factors that are not the compared one; None without two.
-
-    `across` has the columns, `series` the rows.
-    """
+    """Return maps, columns by rows, of two factors that are not compared; None without two."""
     axes = [axis for axis in _varied(sweep) if axis != sweep.compare]
     if len(axes) < 2:
         return None

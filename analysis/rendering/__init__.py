@@ -25,10 +25,7 @@ Content = bytes | Iterator[bytes]
 
 
 def write(folder: Path, files: Iterable[tuple[str, Content]], command: str) -> None:
-    """Write all files of a page.
-
-    Raises TcplabError whose remedy is the `command` of tcplab that makes them again.
-    """
+    """Write all files of a page. Raises TcplabError that names the `command` to repeat."""
     try:
         for name, content in files:
             _put(folder / name, content)

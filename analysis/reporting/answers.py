@@ -39,10 +39,7 @@ from topologies.units import Share
 
 
 def repeat_command(run: RunRecord, repeat: int | None = None) -> str:
-    """Return the shell command for the same parameters, each an option, settings and first seed.
-
-    `repeat` times, or as often as in `run` if None.
-    """
+    """Return the shell command for the same parameters, `repeat` times or as often as in `run`."""
     words = ["./tcplab", *_studies(), "run", run.experiment]
     for name, value in run.parameters.items():
         words += [f"--{name.replace('_', '-')}", value] if value else []
@@ -112,10 +109,7 @@ def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimV
 def oriented(
     results: RunResults, first: RunCondition, second: RunCondition
 ) -> tuple[RunCondition, RunCondition]:
-    """Return two conditions in the order of all comparisons of a page: the second by the first.
-
-    The subject of the claim comes second, so that no page has a factor and its inverse.
-    """
+    """Return two conditions as all comparisons have them: the claim's subject second."""
     headline = results.run.spec.headline
     is_subject = headline and headline.against and headline.subject.condition == first.name
     return (second, first) if is_subject else (first, second)
@@ -193,10 +187,7 @@ class Answer:
 
 
 def facts(results: RunResults, *quantities: ReportQuantity) -> tuple[Fact, ...]:
-    """Return the figures of each measured quantity, and how one condition differs from another.
-
-    The quantities are one family of comparisons, for which each p is corrected.
-    """
+    """Return each measured quantity, and the difference of two conditions: one family of tests."""
     measured = [quantity for quantity in quantities if _cells(results, quantity)]
     conditions = in_comparison(results)
     pairs = [
@@ -264,10 +255,7 @@ def called(results: RunResults, condition: RunCondition) -> str:
 def each(
     results: RunResults, quantity: ReportQuantity, conditions: Sequence[RunCondition] | None = None
 ) -> str:
-    """`94.2 Mbit/s (cubic) and 93.9 Mbit/s (reno)`: medians of the conditions that have a value.
-
-    No names where the run has one condition, or where all figures are the same.
-    """
+    """Return the conditions' medians: `94.2 Mbit/s (cubic) and 93.9 Mbit/s (reno)`."""
     every = results.run.conditions
     medians = [
         (middle(results, quantity, condition), condition)

@@ -23,11 +23,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class PublishedOrder:
-    """A table in the columns and the order of a published one.
-
-    `head` and `rows` are the original's; the published cells of each row, under `published_head`,
-    are next to them.
-    """
+    """A table in the columns and the order of a published one, whose cells are next to each row."""
 
     title: str
     head: Cells
@@ -55,10 +51,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class SweptCell:
-    """The values of the factors that vary, in words, and the rows of each run by its seed.
-
-    `place` is that of the cell in the grid.
-    """
+    """A cell of the grid: its varied values in words, and the rows of each run, by seed."""
 
     name: str
     runs: list[list[Row]]
@@ -143,10 +136,7 @@ _ALIKE = 0.05
 
 @dataclass(frozen=True)
 class RunEffect:
-    """Quantities of the compared conditions: the claim's, and the one that differs most.
-
-    `first` and `second` are the conditions.
-    """
+    """Quantities of two conditions: the claim's, and the one that differs most."""
 
     first: RunCondition
     second: RunCondition
@@ -181,10 +171,7 @@ class RunEffect:
 
 
 def effect_of(results: RunResults, others: Sequence[ReportQuantity]) -> RunEffect | None:
-    """Return the effect between the two compared conditions; None without two, or a claim.
-
-    The claim's quantity is compared, and of `others` the one that differs most if it does clearly.
-    """
+    """Return the claim's quantity and the clearest of `others`; None without a claim."""
     sides = in_comparison(results)
     if sides is None or results.run.spec.headline is None:
         return None

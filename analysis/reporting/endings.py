@@ -22,10 +22,7 @@ _LIKELY = 0.05
 
 @dataclass(frozen=True)
 class Endings:
-    """Numbers of exchanges, or of transfers of an amount.
-
-    `due` are the planned ones, or those begun by users, who ask as often as time allows.
-    """
+    """Numbers of exchanges or transfers; `due` are those planned, or begun by users."""
 
     planned: int = 0
     begun: int = 0
@@ -41,10 +38,7 @@ class Endings:
         return self.ended / self.due
 
     def differs(self, other: "Endings") -> bool:
-        """Return whether chance hardly makes the shares of both so different.
-
-        By the normal distribution of the difference of two shares; 1 % is left to chance anyway.
-        """
+        """Return whether the shares differ by more than 1 % and chance (normal distribution)."""
         whole = (self.ended + other.ended) / (self.due + other.due)
         deviation = sqrt(whole * (1 - whole) * (1 / self.due + 1 / other.due))
         distance = abs(self.share - other.share)
@@ -99,10 +93,7 @@ def sentence(results: RunResults) -> str:
 
 
 def died(results: RunResults) -> str:
-    """Say which flow's connection failed before its duration ended; empty if none did.
-
-    A transfer of an amount is not meant: the time that it took is infinite.
-    """
+    """Say which flow failed before its duration ended; a transfer's time is infinite."""
     dead = [
         [flow.flow.name for flow in trial.flows if flow.has_died and not flow.flow.amount]
         for trial in results.measured

@@ -130,10 +130,7 @@ REDUCTION = 0.7
 
 
 def plateau_time(largest: float, start: float) -> float:
-    """K: seconds from the beginning of an epoch, at the window `start`, until it is at `largest`.
-
-    RFC 9438, section 4.2, equation 2. 0 if the epoch begins there.
-    """
+    """K, seconds from the window `start` to `largest` (RFC 9438, 4.2, equation 2), at least 0."""
     return cbrt(max(0.0, largest - start) / SCALE)
 
 
@@ -148,16 +145,10 @@ def cubic_window(elapsed: float, largest: float, start: float) -> float:
 
 
 def reno_friendly_growth() -> float:
-    """alpha_cubic: by how many segments a round trip W_est grows (RFC 9438, section 4.3).
-
-    So little makes up for the smaller reduction: on the average it has the window of Reno.
-    """
+    """alpha_cubic: segments a round trip by which W_est grows (RFC 9438, section 4.3)."""
     return 3 * (1 - REDUCTION) / (1 + REDUCTION)
 
 
 def remembered_window(at_loss: float, before: float) -> float:
-    """W_max after a loss at the window `at_loss`, when it was `before`.
-
-    Fast convergence (RFC 9438, section 4.7): who loses below the window of last time makes room.
-    """
+    """W_max after a loss at `at_loss`, after fast convergence (RFC 9438, section 4.7)."""
     return at_loss * (1 + REDUCTION) / 2 if at_loss < before else at_loss

@@ -173,10 +173,7 @@ def payload_rate(path: FilledPath) -> float:
 
 
 def samples_of(measured: Measured, flow: int = 0) -> Sequence[SocketSample]:
-    """The samples of a flow's sender, once its first round trip is known; empty if none is kept.
-
-    Raises ValueError for a broken file.
-    """
+    """The samples of a flow's sender from its first round trip on. Raises ValueError."""
     of_flow = measured.flows[flow]
     kept = of_flow.samples
     if not kept:
@@ -186,10 +183,7 @@ def samples_of(measured: Measured, flow: int = 0) -> Sequence[SocketSample]:
 
 
 def loss_times(samples: Sequence[SocketSample], apart: float) -> list[float]:
-    """Return the times at which the sender began a retransmission, in the clock of the samples.
-
-    Retransmissions that follow each other within `apart` seconds belong to one loss.
-    """
+    """Return the sampled times of losses: of retransmissions within `apart` seconds the first."""
     times = [
         after.time
         for before, after in pairwise(samples)
@@ -246,10 +240,7 @@ class LawComparison:
 
 
 def law_report(law: Law, compare: Callable[[RunResults], LawComparison]) -> StudyReport:
-    """Return the report of a study whose run `compare` compares with `law`.
-
-    A run that does not say what its path was, or whose samples are broken, cannot be compared.
-    """
+    """Return the report of a study whose run `compare` compares with `law`, if it can."""
 
     def compared(results: RunResults) -> LawComparison:
         try:

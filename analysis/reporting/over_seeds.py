@@ -45,10 +45,7 @@ class DrawnLine:
 
 @dataclass(frozen=True)
 class Panels:
-    """The lines of each panel: conditions of a single flow, or the flows of each condition.
-
-    Conditions of a single flow are `apart` in a panel each.
-    """
+    """The lines of each panel: conditions of one flow (or `apart`), or flows."""
 
     results: RunResults
     apart: bool = False
@@ -129,10 +126,7 @@ class SeriesPanel:
 def series(
     results: RunResults, quantities: Sequence[str] = tuple(QUANTITIES), apart: bool = False
 ) -> GraphGroup | None:
-    """Return quantities over time, with a band over the seeds; None without samples.
-
-    Conditions of a single flow are `apart` in a panel each.
-    """
+    """Return quantities over time with a band over the seeds, single flows perhaps `apart`."""
     panels, seeds = Panels(results, apart), results.repeated
     if not panels.sampled:
         return None
@@ -288,10 +282,7 @@ def _answered(trial: Measured) -> Iterator[Layer]:
 
 
 def boxes(results: RunResults, metric: Metric | None = None) -> GraphGroup | None:
-    """Return a box over the seeds for each condition, or of each flow's goodput without a metric.
-
-    None with fewer than three values everywhere.
-    """
+    """Return a box for each condition, or of each flow's goodput; None without three values."""
     if metric is not None:
         found = [(c.label, results.values(metric, c)) for c in results.run.conditions]
         panels, axis = [("", found)], axis_for(called(metric), metric.unit)

@@ -96,10 +96,7 @@ _IN_SIGHT = 5
 
 
 def all_graphs(results: RunResults) -> list[GraphGroup]:
-    """Return the graphs of the first seed and, if there are several seeds, one of all.
-
-    Of several flows one alone would mislead: over_seeds draws each of them.
-    """
+    """Return the graphs of a single flow's first seed, and of all seeds."""
     if len(results.run.flows) > 1:
         return []
     courses = [DrawnCourse.of(trial) for trial in results.first]
@@ -139,10 +136,7 @@ class DrawnCourse:
 
 
 def over_time(courses: Sequence[DrawnCourse], link: float | None) -> list[GraphGroup]:
-    """Return throughput, round trips and windows, each of all courses on one axis.
-
-    `link` is the link's rate in kbit/s, if all have the same.
-    """
+    """Return throughput, round trips and windows on one axis; `link` is the rate in kbit/s."""
     drawn = (_throughput(courses, link), _round_trips(courses), _windows(courses))
     return [group for group in drawn if group]
 

@@ -57,10 +57,7 @@ if TYPE_CHECKING:
 
 
 def plain_table(results: RunResults) -> ReportTable:
-    """Return all quantities that were measured, without published values.
-
-    Without a capture those that come from one are left out.
-    """
+    """Return all quantities that were measured, without published values."""
     labels = tuple(condition.label for condition in results.run.conditions)
     flow, several = results.run.flow, FLOWS if len(results.run.flows) > 1 else ()
     quantities = (*several, *_of(flow), *ROUND_TRIPS, *CAUSES)

@@ -20,10 +20,7 @@ def published_rows(file: Path) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class ReportQuantity:
-    """One row's meaning: its name and unit, the key of its measure, and its source in words.
-
-    A `total` grows with the time that the flow sends. `scale` brings the measure to `unit`.
-    """
+    """A row's name, unit, metric and source; a `total` grows with the time of a flow."""
 
     name: str
     unit: str
@@ -69,10 +66,7 @@ class Published:
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row as text: a cell per condition in each of the last three.
-
-    The last two are empty without published values.
-    """
+    """One row as text, a cell per condition; the last two are empty without published values."""
 
     name: str
     unit: str
@@ -146,10 +140,7 @@ def _difference(published: float | None, ours: Sequence[float], mark: str) -> st
 def quantity(
     key: str, name: str = "", unit: str | None = None, scale: float = 1.0
 ) -> ReportQuantity:
-    """Return the quantity of a metric, by the metric's title and unit unless others are given.
-
-    `scale` converts the metric to `unit`. Raises UnknownMetric.
-    """
+    """Return a metric's quantity, named as it is unless told otherwise. Raises UnknownMetric."""
     each = metric(key)
     source = each.source.replace("FLOW", "flow1")
     return ReportQuantity(

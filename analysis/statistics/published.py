@@ -89,7 +89,7 @@ class Agreement:
 
 
 def summarize(values: Sequence[float], mean_of: int = 1) -> Measurement | None:
-    """Summarize a value per seed, for a published mean of `mean_of` runs; None without values."""
+    """Summarize values, one a seed, to compare with a mean of `mean_of`; None without any."""
     if not values:
         return None
     runs, is_mean = ValueSpan(min(values), max(values)), mean_of > 1
@@ -103,14 +103,12 @@ def summarize(values: Sequence[float], mean_of: int = 1) -> Measurement | None:
 
 
 def published_span(printed: str, unit: str) -> ValueSpan:
-    """Return the range of a published number as printed: 9.35 to 9.45 for 9.4.
-
-    Zeros before the decimal point count as measured. A rate or time stands for at least 2 %.
-    """
-    value, exponent = float(printed), Decimal(printed).as_tuple().exponent
-    around = 0.5 * 10.0 ** min(exponent, 0) if isinstance(exponent, int) else 0.0
-    if _RATE_OR_TIME.fullmatch(unit.strip()):
-        around = max(around, TOLERANCE * abs(value))
+    """Return the range of a number as printed, such as 9.35 to 9.45; of rates and times 2 %."""
+    value = float(printed)
+    around = max(
+        _half_a_digit(printed),
+        TOLERANCE * abs(value) if _RATE_OR_TIME.fullmatch(unit.strip()) else 0.0,
+    )
     return ValueSpan(value - around, value + around)
 
 
@@ -140,7 +138,7 @@ ERAS: tuple[Era, ...] = ("period_kernel", "period", "today")
 
 @dataclass(frozen=True)
 class Judged:
-    """A row with the verdict of each way of running it; that of its `headline` counts."""
+    """A row with the values and verdict of each way of running it; it counts by its `headline`."""
 
     row: PublishedRow
     measured: dict[Era, Measurement | None]
@@ -152,36 +150,15 @@ class Judged:
         return self.verdicts[self.headline]
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Counts of rows by verdict, in the order of Word; `later` are unrun rows of the full form."""
+Counts = Counter[str]
+"""Numbers of rows by verdict; `rows` are all, `later` those of the full form that were not run."""
+SettingCounts = Counter[str]
+"""Numbers of published settings (`settings`) by the verdicts of their numbers.
 
-    rows: int
-    later: int
-    agree: int
-    within: int
-    differ: int
-    few: int
-    unrun: int
-    unstated: int
-    listed: int
-
-
-@dataclass(frozen=True)
-class SettingCounts:
-    """Counts of published settings by the verdicts of their numbers.
-
-    A setting is a network and a condition, from which any number of rows may come. It holds if no
-    number of it differs, and holds in part if some do. `line_rate` of those that hold have a full
-    link, which any TCP fills.
-    """
-
-    settings: int
-    hold: int = 0
-    in_part: int = 0
-    differ: int = 0
-    unjudged: int = 0
-    line_rate: int = 0
+A setting is a network and a condition, from which any number of rows may come. It holds (`hold`) if
+no number of it differs, and `in_part` if some do; others `differ` or are `unjudged`. `line_rate` of
+those that hold have a full link, which any TCP fills.
+"""
 
 
 @dataclass(frozen=True)
@@ -197,10 +174,6 @@ class JudgedRows:
     @cached_property
     def counts(self) -> Counts:
         return count(self.rows)
-
-    @cached_property
-    def today_counts(self) -> Counts:
-        return _counted(self.rows, (row.verdicts["today"] for row in self.rows))
 
     def has(self, era: Era) -> bool:
         """Return True if a number was measured in this way."""
@@ -242,27 +215,24 @@ def judge_row(row: PublishedRow, headline: Era | None = None) -> Judged:
     return Judged(row, measured, verdicts, headline or ("period" if row.period else "today"))
 
 
-def count(rows: Iterable[Judged]) -> Counts:
-    counted = tuple(rows)
-    return _counted(counted, (row.outcome for row in counted))
-
-
-def _counted(rows: tuple[Judged, ...], verdicts: Iterable[Agreement]) -> Counts:
-    words = [verdict.word for verdict in verdicts]
-    pairs = zip(words, rows, strict=True)
-    later = sum(word == Word.UNRUN and bool(judged.row.needs) for word, judged in pairs)
-    return Counts(len(rows), later, *(words.count(word) for word in Word))
+def count(rows: Iterable[Judged], era: Era | None = None) -> Counts:
+    """Count the rows by their outcome, or by the verdict of an era."""
+    judged = tuple(rows)
+    words = [(row.verdicts[era] if era else row.outcome).word for row in judged]
+    needs = [row.row.needs for row, word in zip(judged, words, strict=True) if word == Word.UNRUN]
+    counts: Counts = Counter(words)
+    counts.update(rows=len(judged), later=sum(map(bool, needs)))
+    return counts
 
 
 def count_settings(rows: Iterable[Judged]) -> SettingCounts:
     settings: dict[str, list[Judged]] = {}
     for judged in rows:
         settings.setdefault(judged.row.setting or judged.row.where, []).append(judged)
-    outcomes = {name: _outcome(found) for name, found in settings.items()}
-    full = sum(
-        outcome == "hold" and settings[name][0].row.line_rate for name, outcome in outcomes.items()
-    )
-    return SettingCounts(len(settings), line_rate=full, **Counter(outcomes.values()))
+    counts = Counter(map(_outcome, settings.values()))
+    holding = [each for each in settings.values() if _outcome(each) == "hold"]
+    full = sum(each[0].row.line_rate for each in holding)
+    return Counter({"settings": len(settings), "line_rate": full, **counts})
 
 
 def _outcome(rows: Sequence[Judged]) -> str:

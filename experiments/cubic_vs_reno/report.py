@@ -26,7 +26,8 @@ from analysis.reporting.answers import (
     middle,
     side_by_side,
 )
-from analysis.reporting.flows import all_flows, rates_of_flows, sharing
+from analysis.reporting.flows import rates_of_flows, sharing
+from analysis.reporting.run_graphs import all_graphs
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing
 from experiments.study.reports import Quantities, answers_from
@@ -139,12 +140,9 @@ def _cells(name: str, cells: Iterable[str]) -> tuple[str, ...]:
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
-    groups = side_by_side(results)
-    over_time = [
-        group for trials in groups for group in all_flows(trials, results.link_rate) if group
-    ]
-    others = (_early(results), *map(sharing, groups))
-    return [*over_time, *(group for group in others if group)]
+    """Draw a single flow's packets, the first seconds next to the published, and the shares."""
+    others = (_early(results), *map(sharing, side_by_side(results)))
+    return [*all_graphs(results), *(group for group in others if group)]
 
 
 def _early(results: RunResults) -> GraphGroup | None:

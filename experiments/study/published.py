@@ -144,10 +144,7 @@ def published(file: str, part: str = "") -> list[Row]:
 
 
 def study(file: str) -> PublishedStudy:
-    """Read published.toml next to a module's `file`.
-
-    Raises UsageError for one that is no TOML or has other fields.
-    """
+    """Read published.toml next to a module's `file`. Raises UsageError."""
     table = Path(file).with_name("published.toml")
     try:
         content = toml_file(table)
@@ -213,10 +210,7 @@ def _has_targets(named: Experiment) -> bool:
 
 @cache
 def targets_of(study: str, quick: bool) -> tuple[Target, ...]:
-    """Return the published numbers of one study; none if it has no such study or numbers.
-
-    `study` may come from an untrusted file.
-    """
+    """Return the published numbers of one study; its name may come from an untrusted file."""
     named = next((each for each in catalogue() if each.name == study), None)
     rows = tuple(_rows(named, quick)) if named else ()
     return tuple(
@@ -300,10 +294,7 @@ def _of_assignment(named: Experiment, quick: bool) -> Iterator[Target]:
 
 
 def _assigned(row: Row, experiment: str) -> Target:
-    """Return the target of a row; the rate of TCP is that of the sender.
-
-    Several connections have iperf's sum: all their bytes divided by their common time.
-    """
+    """Return the sender's rate of a row; of several connections iperf's sum."""
     place = f"section {row['section']}: {row['condition']}, {row['congestion_control']}"
     repeat = f", run {row['repeat']}" if row["section"] == "3.4" else ""
     streams = "1 stream" if row["streams"] == "1" else f"{row['streams']} streams"
@@ -369,10 +360,7 @@ def _measured(target: Target) -> object:
 
 
 def chosen(quick: bool, names: Sequence[str], texts: Sequence[str] = ()) -> list[Target]:
-    """Return the targets of these studies whose place has one of the texts, or all.
-
-    Raises UsageError for an experiment or a text that has none.
-    """
+    """Return the targets of these studies whose place has one of the texts. Raises UsageError."""
     every = targets(quick)
     studies = list(dict.fromkeys(target.experiment for target in every))
     if unknown := [name for name in names if name not in studies]:

@@ -304,10 +304,7 @@ def comparison_of(
     seeds: Sequence[int],
     program: Path | None = None,
 ) -> KernelComparison:
-    """Return the comparison of two kernels that are built, of all that both can run.
-
-    Raises UsageError if the kernels are identical.
-    """
+    """Return what both built kernels can run. Raises UsageError if they are identical."""
     old, new = map(_facts, kernels)
     if old["digest"] == new["digest"]:
         raise UsageError(
@@ -330,10 +327,7 @@ def _facts(kernel: str) -> dict[str, Any]:
 def compare_scripts(
     kernels: KernelPair, program: Path, tell: Callable[[str], None]
 ) -> ScriptsOnBoth:
-    """Run all scripts of the newer kernel, or of the older one if it has none, on both.
-
-    Both are built. Raises TcplabError if there are no scripts.
-    """
+    """Run the scripts of the newer, or else the older kernel on both. Raises TcplabError."""
     labs = [built_lab(kernel) for kernel in kernels]
     try:
         cases = cases_of(labs[1])

@@ -207,10 +207,7 @@ _FRAME_HEADER, _HEADERS = 14, 52  # bytes of Ethernet; of IP and TCP with timest
 
 
 def at_line_rate(target: Target, spec: ExperimentSpec) -> bool:
-    """Return whether the published number is the rate of the link, or of the sender's datagrams.
-
-    A time counts by the amount that a flow sends in it. One of several flows never counts.
-    """
+    """Return whether the number (or amount in a time) is the rate of link or sender."""
     prefix = target.flow.removesuffix("*")  # as analysis.measures.results.value_of takes it
     flows = [flow for flow in spec.flows if flow.name.startswith(prefix)]
     rate = _published_rate(target, flows)
@@ -287,10 +284,7 @@ Cell = tuple[ExperimentSpec, Iterable[tuple[int, list[Row]]]]
 
 
 def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
-    """Return a value of each run's rows under this condition, in the target's unit.
-
-    Runs without a value are left out.
-    """
+    """Return each run's value under this condition in the target's unit, if it has one."""
     chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
     values = (value_of(rows, target.metric, target.flow, target.among) for rows in chosen)
     return [round(value * target.scale, 6) for value in values if value is not None]

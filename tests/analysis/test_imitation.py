@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -97,13 +96,6 @@ def test_the_page_counts_by_the_kernel_and_judges_the_settings(tmp_path: Path) -
     assert "./tcplab reproduce --quick --rows &#39;5 % loss&#39;" in page
     words = "In 2 of 2 figures they give something else than Linux 3.13 does"
     assert words in page and words in result.output
-    with (tmp_path / "profiles.csv").open(newline="") as file:
-        figures = list(csv.DictReader(file))
-    assert [(each["where"], each["settings_are"]) for each in figures] == [
-        ("a", DifferenceVerdict.LARGER),
-        ("b", DifferenceVerdict.SMALLER),
-    ]
-    assert (figures[0]["kernel"], figures[0]["kernel_center"]) == ("3.13", "10.0")
 
 
 def test_the_kernel_of_its_time_is_in_the_picture(tmp_path: Path) -> None:
