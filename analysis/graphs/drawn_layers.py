@@ -165,17 +165,7 @@ def _boxes(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> Non
     axes.plot([], [], **style)  # for the legend
 
 
-def _cells(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> None:
-    """Draw squares in grey, darker for more, with the number of each."""
-    assert layer.tint is not None
-    for at, (x, y, tint) in enumerate(np.column_stack((layer.x, layer.y, layer.tint)).tolist()):
-        shade = str(1 - 0.6 * max(0.0, tint))
-        axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=shade, edgecolor="white"))
-        if layer.notes:
-            axes.text(x, y, layer.notes[at], ha="center", va="center")
-
-
-_AREAS = {"band": _band, "level": _level, "moments": _moments, "boxes": _boxes, "cells": _cells}
+_AREAS = {"band": _band, "level": _level, "moments": _moments, "boxes": _boxes}
 """Shapes that fill or cross a graph; all of their marks are drawn."""
 
 

@@ -38,7 +38,7 @@ class SeriesLook:
     """The look of a series of marks; `width` is in px.
 
     With `every`, each mark is drawn at every zoom; a look that does not `fit` may leave the graph's
-    height. `faint` is for areas behind others; `tints` is the scale of cells: "amount" or "ratio".
+    height. `faint` is for areas behind others.
     """
 
     words: str
@@ -50,7 +50,6 @@ class SeriesLook:
     width: float = 1.5
     dash: bool = False
     faint: bool = False
-    tints: str = ""
 
 
 def _looks() -> Iterator[tuple[str, SeriesLook]]:
@@ -74,27 +73,18 @@ KINDS: tuple[str, ...] = tuple(_KINDS.get(name, name) for name in columns.KIND)
 """The look of each kind of packets, which analysis/flows/kinds.csv defines."""
 RETRANSMITTED = frozenset(columns.KIND[name] for name in (*columns.RETRANSMISSIONS, "syn", "fin"))
 """The kinds that are retransmissions, as seen before the loss."""
-SERIES = (
-    BLUE,
-    VERMILLION,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    SKY,
-    BLACK,
-)
+SERIES = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK)
 """Colours of several connections in one graph; they come round again."""
 
 
 Shape = Literal[
-    "bars", "stairs", "line", "dots", "rate", "arrows", "band", "level", "moments", "boxes", "cells"
+    "bars", "stairs", "line", "dots", "rate", "arrows", "band", "level", "moments", "boxes"
 ]
 """How the marks of a layer are drawn.
 
 bars: a stroke from (x, y) to (end or x, top). stairs: y holds until the next x. rate: the steepness
 of the sum y. arrows: from (x, y) to (end, top). band: between y and top. level: a line across at y.
-moments: a tick at each x. boxes: filled from (x, y) to (end, top). cells: a square around each
-(x, y), coloured by `tint`.
+moments: a tick at each x. boxes: filled from (x, y) to (end, top).
 """
 
 
@@ -127,8 +117,7 @@ class Layer:
     `fields` are shown, by name, for the mark under the pointer. `run` is the most segments that one
     mark stands for. `words` replaces the look's own in the legend; layers of the same words share
     an entry. `look` is a name in LOOKS or another look. `series` counts layers without a look for
-    their meaning, such as conditions: its colour and dash go round. `tint` is from 0 to 1, or
-    below 0 for none.
+    their meaning, such as conditions: its colour and dash go round.
     """
 
     look: str | SeriesLook
@@ -141,7 +130,6 @@ class Layer:
     words: str = ""
     run: int = 1
     series: int | None = None
-    tint: Numbers | None = None
     notes: tuple[str, ...] = ()
     """Name of each mark, if it has one."""
     lacks: bool = field(default=False, init=False)
@@ -152,7 +140,7 @@ class Layer:
         shown = ~(np.isinf(self.x) | np.isinf(self.y))
         object.__setattr__(self, "lacks", not shown.all())
         if not shown.all():
-            for name in ("x", "y", "top", "end", "tint"):
+            for name in ("x", "y", "top", "end"):
                 if (column := getattr(self, name)) is not None:
                     object.__setattr__(self, name, column[shown])
             fields = {name: column[shown] for name, column in self.fields.items()}

@@ -75,7 +75,7 @@ def _packed(integers: Whole) -> dict[str, Any]:
     return {"width": width, "data": base64.b64encode(zlib.compress(planes, 4)).decode("ascii")}
 
 
-_WHOLE = ("line", "stairs", "rate", "band", "level", "moments", "boxes", "cells")
+_WHOLE = ("line", "stairs", "rate", "band", "level", "moments", "boxes")
 """Shapes that are stored whole."""
 
 
@@ -156,8 +156,6 @@ class StoredGraphs:
             columns["top"] = put(short.top, up)
         if short.end is not None:
             columns["end"] = put(short.end, across)
-        if short.tint is not None:
-            columns["tint"] = put(short.tint)
         fields = [[name, put(column)] for name, column in short.fields.items()]
         return {
             "look": short.look if isinstance(short.look, str) else asdict(short.look),

@@ -23,7 +23,7 @@ from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages import sweep_layout
 from analysis.pages.sweep_courses import courses, shares
 from analysis.pages.sweep_differences import differences, metrics_that_differ
-from analysis.pages.sweep_layout import Layout, Levels, map_of_medians, map_of_ratios
+from analysis.pages.sweep_layout import Layout, Levels
 from analysis.reporting.over_seeds import BOX_CAPTION, FEWEST_OF_A_BOX, box_axis, boxed_graph
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.paired_tests import FEWEST, Numbers
@@ -47,8 +47,6 @@ def graphs(
         differences(sweep, samples, comparisons),
         grid(sweep, samples),
         metrics_that_differ(sweep, samples),
-        map_of_ratios(sweep, comparisons),
-        map_of_medians(sweep, samples),
         boxes(sweep, samples),
         distribution(sweep, samples),
         flows(sweep, samples),

@@ -31,14 +31,7 @@ from analysis.statistics.sweep_samples import SweepSamples, read_samples
 from experiments.reporting.studies import make_sweep_report, report_of
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 from tests.analysis.page_tags import PageTags
-from tests.analysis.sweep_folders import (
-    DELAYS,
-    EFFECTS,
-    change,
-    change_rows,
-    factor,
-    write_sweep,
-)
+from tests.analysis.sweep_folders import DELAYS, EFFECTS, change, change_rows, factor, write_sweep
 from topologies.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +95,7 @@ def test_the_page_is_one_file_with_its_graphs(tmp_path: Path) -> None:
     assert not list(folder.rglob("*.partial"))
 
 
-def test_three_factors_are_drawn_as_maps(tmp_path: Path) -> None:
+def test_three_factors_are_drawn_in_panels(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path)
     change_rows(
         folder,
@@ -119,7 +112,7 @@ def test_three_factors_are_drawn_as_maps(tmp_path: Path) -> None:
     assert made.sound, made.remarks
     assert len(made.comparisons) == 12
     kinds = {key.rpartition("_")[0] for key in _drawn(folder)}
-    assert kinds == {"differences", "lines", "ratios", "medians", "boxes", "distribution"}
+    assert kinds == {"differences", "lines", "boxes", "distribution"}
 
 
 def test_differences_are_drawn_with_their_intervals_and_verdicts(tmp_path: Path) -> None:

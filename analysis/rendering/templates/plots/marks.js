@@ -57,8 +57,7 @@ function drawSample(pen, layer) {
   pen.strokeStyle = pen.fillStyle = coloured(layer.colour);
   pen.lineWidth = Math.max(1.5, look.width);
   pen.setLineDash(layer.dash || []);
-  if (shape === "cells") drawScale(pen, look.tints);
-  else if (shape === "boxes" || shape === "band") {
+  if (shape === "boxes" || shape === "band") {
     pen.globalAlpha = look.faint || shape === "band" ? 0.25 : 1;
     pen.fillRect(4, 2, 18, 10);
     pen.globalAlpha = 1;
@@ -72,11 +71,4 @@ function drawSample(pen, layer) {
   }
   pen.setLineDash([]);
   if (look.mark && (look.every || shape === "dots")) drawMark(pen, look.mark, 13, 7, 4.5);
-}
-
-function drawScale(pen, scale) {
-  for (let at = 0; at < 24; at += 1) {
-    pen.fillStyle = shade(scale, at / 23).colour;
-    pen.fillRect(1 + at, 2, 1.5, 10);
-  }
 }

@@ -101,7 +101,6 @@ const SEARCH = {
   level: nearestLevel,
   moments: nearestMoment,
   boxes: nearestArea,
-  cells: nearestArea,
 };
 
 // The lines of text on a mark, which `nearest` gives.
@@ -123,7 +122,6 @@ function description(mark, graph, frame) {
   if (layer.notes) lines.push(layer.notes[at]);
   if (layer.shape === "bars") lines.push(...barText(layer, graph, at, place));
   else if (layer.shape === "arrows") lines.push(place, ...travelText(layer, graph, at, span));
-  else if (layer.shape === "cells") lines.push(valueText(graph.y, layer.y[at], 1));
   else if (layer.shape === "boxes") lines.push(valueText(graph.y, layer.top[at], frame.high / 100));
   else if (layer.shape === "moments") return lines;
   else

@@ -20,17 +20,17 @@ the closest zoom, `onPick(mark, plot)` a click or Enter on a mark; mark is {laye
    axis   {label, unit, scale, ticks: [[value, name], ...], zero, log, range: [low, high]};
           a value times scale is in unit ("B" and "bit/s" get k, M, G); only unit and label needed.
           `clock`: when the 0 of an axis in seconds was, in ns since 1970, as text
-   layer  {shape, x, y, top, end, tint, look, series, words, fields: [[name, values], ...], notes}
+   layer  {shape, x, y, top, end, look, series, words, fields: [[name, values], ...], notes}
           x ascending; columns are Float64Array or arrays; `fields` and `notes` (texts) are told
           for a mark; `words` name it in the legend, equal words are one entry; `series` is a
           number that gives colour and dash
-   look   a name in `looks`, or {colour, width, dash, mark, every, letter, fit, faint, tints}:
+   look   a name in `looks`, or {colour, width, dash, mark, every, letter, fit, faint}:
           mark triangle, circle, square, diamond, cross, plus, ring; every: all are drawn at any
           zoom; fit: false may leave the height
    shape  line, stairs (y holds until the next x), dots, bars (stroke from (x, y) to (end or x,
           top)), arrows, rate (the steepness of the sum y), band (from y to top), level (a line
           across at y), moments (ticks at the top; dashed: lines down), boxes (filled from (x, y)
-          to (end, top)), cells (of a map, coloured by tint)
+          to (end, top))
 
 A column may be a place in `columns` instead: layer.columns = {x: 3, ...}, fields [[name, 4]]. #}
 {% include "plots/decode.js" %}

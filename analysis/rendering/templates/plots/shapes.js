@@ -296,28 +296,6 @@ function drawBoxes(pen, layer, frame) {
   return to - from;
 }
 
-{# Cells of a map around (x, y): coloured by `tint`, 0 to 1, on `look.tints`, their value written
-   if it fits. Cells without a tint (below 0) are struck through: nothing is shown there. #}
-function drawCells(pen, layer, frame) {
-  const [wide, high] = [frame.X(1) - frame.X(0), frame.Y(0) - frame.Y(1)];
-  Object.assign(pen, { font: FONT, textAlign: "center", textBaseline: "middle", lineWidth: 1 });
-  const values = layer.fields[0][1];
-  for (let at = 0; at < layer.x.length; at += 1) {
-    const [x, y] = [frame.X(layer.x[at]), frame.Y(layer.y[at])];
-    const { colour, isPale } =
-      layer.tint[at] < 0
-        ? { colour: theme().grid, isPale: !isDark() }
-        : shade(layer.look.tints, layer.tint[at]);
-    pen.fillStyle = colour;
-    pen.fillRect(x - wide / 2 + 0.5, y - high / 2 + 0.5, wide - 1, high - 1);
-    const text = number(Number(values[at].toPrecision(3)), null);
-    pen.fillStyle = pen.strokeStyle = isPale ? "#1a1a1a" : "#ffffff";
-    if (layer.tint[at] < 0) line(pen, x - wide / 4, y + 8, x + wide / 4, y + 8);
-    if (pen.measureText(text).width < wide - 4 && high > 12) pen.fillText(text, x, y);
-  }
-  return layer.x.length;
-}
-
 const SHAPES = {
   bars: drawBars,
   stairs: drawPath,
@@ -329,5 +307,4 @@ const SHAPES = {
   level: drawLevel,
   moments: drawMoments,
   boxes: drawBoxes,
-  cells: drawCells,
 };

@@ -39,22 +39,3 @@ function onPaper(draw) {
     paper.forced = before;
   }
 }
-
-// Stops of viridis, and of blue over white to red for ratios; x from 0 to 1.
-const SCALES = {
-  amount: ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"],
-  ratio: ["#2166ac", "#92c5de", "#f7f7f7", "#f4a582", "#b2182b"],
-};
-
-function shade(scale, x) {
-  const stops = SCALES[scale];
-  const place = Math.max(0, Math.min(1, x)) * (stops.length - 1);
-  const at = Math.min(stops.length - 2, Math.floor(place));
-  const parts = [1, 3, 5].map((from) => {
-    const [low, high] = [stops[at], stops[at + 1]].map((stop) =>
-      parseInt(stop.slice(from, from + 2), 16),
-    );
-    return Math.round(low + (high - low) * (place - at));
-  });
-  return { colour: `rgb(${parts.join(", ")})`, isPale: parts[0] + 2 * parts[1] + parts[2] > 480 };
-}
