@@ -80,9 +80,7 @@ def _own(built: list[BuiltKernel]) -> Table:
 @kernel.command("build")
 @click.argument("names", metavar="KERNEL...", nargs=-1, required=True, shell_complete=kernels)
 @click.option(
-    "--source",
-    type=PATH,
-    help="A linux-VERSION.tar.xz to build a version of the lab from.",
+    "--source", type=PATH, help="A linux-VERSION.tar.xz to build a version of the lab from."
 )
 @click.option("--rebuild", is_flag=True, help="Build it even if it is built.")
 def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) -> None:

@@ -22,10 +22,7 @@ from analysis.graphs.layers import (
 from analysis.measures.results import Measured, RunResults
 from analysis.records.output import IperfInterval
 from analysis.records.spec_file import RunCondition
-from analysis.reporting.answers import (
-    middle,
-    side_by_side,
-)
+from analysis.reporting.answers import middle, side_by_side
 from analysis.reporting.flows import rates_of_flows, sharing
 from analysis.reporting.run_graphs import all_graphs
 from analysis.reporting.studies import StudyReport

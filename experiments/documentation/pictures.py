@@ -24,14 +24,7 @@ import numpy as np
 from analysis import rendering
 from analysis.flows.reader import read
 from analysis.flows.sightings import arrivals, sightings
-from analysis.graphs.stored import (
-    Columns,
-    StagedTrial,
-    StageTrial,
-    as_script,
-    shape_of,
-    stage_data,
-)
+from analysis.graphs.stored import Columns, StagedTrial, StageTrial, as_script, shape_of, stage_data
 from analysis.records.output import read_samples
 from experiments.documentation.reference import rendered
 from experiments.documentation.site import STAGE

@@ -10,11 +10,7 @@ from analysis.fmt import NOTHING, written
 from analysis.graphs.layers import DOT, Axis, Graph, GraphGroup, Layer, alone, bars, named, spread
 from analysis.measures.results import RunResults
 from analysis.measures.sweep_folder import SweepRecord
-from analysis.reporting.answers import (
-    called,
-    middle,
-    parameter,
-)
+from analysis.reporting.answers import called, middle, parameter
 from analysis.reporting.effects import SweptCell, varied
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, published_rows

@@ -115,14 +115,11 @@ class PublishedKernel:
 class PublishedStudy:
     """Facts about all published numbers of a study, and how often a reproduction repeats them.
 
-    `kernel` is None if it is unknown. `notes` are sentences about the published numbers.
-    `short_form` is one about a short form that is shorter than the published runs. `plot` is the
-    `plot` of reproduction.json. `seeds` is their number in the short and in the full form: at least
-    six, or its rows are not judged. They count from `first_seed`: a study whose range was chosen
-    after runs is judged with other seeds. `processor_seconds` is the cost of one seed of everything
-    in each form on two shared cores; that of the full form is scaled up from the short one.
-    Studies are listed by `order`, then by name. `reasons` are pairs of a pattern for rows and a
-    text; the first match counts.
+    `kernel` is None if it is unknown. `short_form` is a sentence about a form that is shorter than
+    the published runs, `plot` that of reproduction.json. `seeds` are as many in the short and in
+    the full form, from `first_seed` on: a study whose range was chosen after runs is judged with
+    other seeds. Studies are listed by `order`, then by name. `reasons` are pairs of a pattern for
+    rows and a text; the first match counts.
     """
 
     source: str = ""
@@ -133,7 +130,6 @@ class PublishedStudy:
     seeds: tuple[int, int] = (6, 10)
     first_seed: int = 1
     notes: tuple[str, ...] = ()
-    processor_seconds: tuple[float, float] | None = None
     reasons: tuple[tuple[str, str], ...] = ()
 
 

@@ -5,7 +5,7 @@ A sweep has such rows too, for the points that have the settings of a published 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,7 +31,7 @@ from experiments.study.points import (
     told,
 )
 from experiments.study.points import described as target_row
-from experiments.study.published import Target, published_study, seeds_of, targets
+from experiments.study.published import Target, published_study, seeds_of
 from experiments.sweep.point import CAPTURES, ROWS, Point, Record, origin
 from experiments.sweep.run import EndedPoints, PointRuns
 from testbed.lab.ready import Lab
@@ -71,15 +71,9 @@ class Reproduction:
         return combinations(self.targets, self.kernel, series)
 
     def fill(self, runs: PointRuns) -> None:
-        points = self._points(runs.runner.lab)
-        known = runs.memory.known(point.key for point in points)
-        missing = [point for point in points if point.key not in known]
-        for line in (
-            *told(self.kernels.values()),
-            estimated(missing, self.quick, runs.runner.slots),
-        ):
+        for line in told(self.kernels.values()):
             runs.watch.note(line)
-        runs.run(points)
+        runs.run(self._points(runs.runner.lab))
 
     def _points(self, lab: Lab) -> list[Point]:
         """Return each point once, seed by seed: an interrupted run then has a first seed of all."""
@@ -238,45 +232,6 @@ def _measures(target: Target) -> str:
     if target.captured:
         return CAPTURES
     return f"{ROWS} {target.expression}".strip()
-
-
-def estimated(missing: Sequence[Point], quick: bool, slots: int | None) -> str:
-    """Return a sentence with the time of the missing points, from each study's time for a seed.
-
-    A run on a kernel of the study's time counts like any other. `slots` guests run in parallel;
-    None if that is unknown, as on a cluster.
-    """
-    if not missing:
-        return "All results are known; no run is needed."
-    left = Counter(point.combination.spec.name for point in missing)
-    costs = {name: published_study(name).processor_seconds for name in left}
-    seconds = sum(
-        cost[not quick] * left[name] / _runs_of_a_seed(name, quick)
-        for name, cost in costs.items()
-        if cost
-    )
-    sentences = []
-    if seconds:
-        parallel = f", {_long(seconds / slots)} with {slots} at once" if slots else ""
-        sentences.append(f"This takes about {_long(seconds)} of a processor{parallel}.")
-    if silent := sorted(name for name, cost in costs.items() if not cost):
-        sentences.append(f"How long {', '.join(silent)} takes is not known.")
-    return " ".join(sentences)
-
-
-def _runs_of_a_seed(name: str, quick: bool) -> int:
-    """Return the number of guests for one seed of all published numbers of a study."""
-    own = combinations(target for target in targets(quick) if target.experiment == name)
-    runs = ((each.digest, target.expression) for target in own for each in own[target].values())
-    return len(set(runs))
-
-
-def _long(seconds: float) -> str:
-    """Write minutes up to two hours, then hours."""
-    minutes = max(round(seconds / 60), 1)
-    if minutes < 120:
-        return "1 minute" if minutes == 1 else f"{minutes} minutes"
-    return f"{seconds / 3600:.1f} hours"
 
 
 Cell = tuple[ExperimentSpec, Iterable[tuple[int, list[Row]]]]

@@ -19,12 +19,7 @@ from analysis.graphs.layers import (
 )
 from analysis.measures.results import RunResults
 from analysis.measures.sweep_folder import SweepRecord
-from analysis.reporting.answers import (
-    called,
-    middle,
-    parameter,
-    side_by_side,
-)
+from analysis.reporting.answers import called, middle, parameter, side_by_side
 from analysis.reporting.effects import Row, SweepEffect, SweptCell, flow_value, over_runs, varied
 from analysis.reporting.flows import rates_of_flows, sharing
 from analysis.reporting.studies import StudyReport

@@ -148,27 +148,10 @@ def test_each_expression_of_a_run_is_measured_with_the_seeds_of_the_study(tmp_pa
     assert len(engine.ran) == 2 * 6
 
 
-def test_the_time_that_it_takes_is_told_before_it_begins(tmp_path: Path) -> None:
-    watch = Notes()
-    way = PointRunner(LAB, Engine(dropped), "two", slots=2)
-    wanted = chosen(True, ["packet_dropper"])
-    for _ in range(2):
-        carry_out(Reproduction(wanted, True), tmp_path, way, watch)
-    seconds = published_study("packet_dropper").processor_seconds
-    assert seconds
-    minutes = [round(seconds[0] * 6 / 60 / slots) for slots in (1, 2)]
-    whole, half = (f"{number} minute{'s' * (number > 1)}" for number in minutes)
-    assert watch.told == [
-        f"This takes about {whole} of a processor, {half} with 2 at once.",
-        "All results are known; no run is needed.",
-    ]
-
-
 @pytest.mark.parametrize("quick", [True, False])
-def test_every_study_says_what_it_takes_and_has_six_seeds_at_least(quick: bool) -> None:
+def test_every_study_has_six_seeds_at_least(quick: bool) -> None:
     for name in {target.experiment for target in targets(quick)}:
-        study = published_study(name)
-        assert study.processor_seconds and study.seeds[not quick] >= 6, name
+        assert published_study(name).seeds[not quick] >= 6, name
 
 
 def test_a_point_whose_captures_are_measured_is_another_one() -> None:

@@ -9,14 +9,7 @@ import json
 import pytest
 
 from testbed.guest import shaping
-from testbed.guest.shaping import (
-    FRAME,
-    burst,
-    commands,
-    compare,
-    compare_policer,
-    policer_commands,
-)
+from testbed.guest.shaping import FRAME, burst, commands, compare, compare_policer, policer_commands
 from topologies.errors import TcplabError
 from topologies.spec import Channel
 from topologies.units import Duration, Packets, Rate, Share

@@ -6,14 +6,7 @@ import dataclasses
 
 import pytest
 
-from topologies.addresses import (
-    address_of,
-    forwarding,
-    interfaces,
-    ipv6_of,
-    neighbours,
-    routes,
-)
+from topologies.addresses import address_of, forwarding, interfaces, ipv6_of, neighbours, routes
 from topologies.data import digest, from_data, to_data
 from topologies.errors import UsageError
 from topologies.shapes import chain, dumbbell, parking_lot, separate_pairs, star, two_hosts
