@@ -11,35 +11,23 @@ from typing import Any
 from rich.table import Table
 
 from analysis import rendering
-from analysis.fmt import counted, signed, with_unit
+from analysis.fmt import counted
 from analysis.graphs.inline import first_pictures
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
-from analysis.pages.published import (
-    csv_text,
-    groups,
-    headline,
-    mechanisms,
-    parts,
-    reasons,
-    spanned,
-)
+from analysis.pages.published import csv_text, groups, headline, mechanisms, parts, reasons
 from analysis.pages.reproduction_graphs import graphs
 from analysis.records.json_reader import Problems, printable
 from analysis.records.spec_file import ReproductionFile, read_reproduction
 from analysis.rendering import Terminal, text_table
-from analysis.statistics.paired_tests import FEWEST, DifferenceVerdict
+from analysis.statistics.paired_tests import FEWEST
 from analysis.statistics.published import (
     TOLERANCE,
     Counts,
-    Imitation,
     JudgedStudy,
-    Measurement,
     SettingCounts,
     Word,
     count,
-    imitation_sentence,
-    imitations,
     judge_study,
 )
 
@@ -172,14 +160,12 @@ def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict
 
 
 def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
-    study, listed, imitated = judged.study, reasons(judged.rows), imitations(judged.rows)
+    study, listed = judged.study, reasons(judged.rows)
     has_kernel = judged.has("period_kernel")
     return {
         "judged": judged,
         "study": study,
         "has_period_kernel": has_kernel,
-        "imitated": [_imitation_line(each) for each in imitated[:MOST_ROWS]],
-        "imitation": imitation_sentence(imitated, study.kernel.taken if study.kernel else ""),
         "today": count(judged.rows, "today") if study.profile or has_kernel else None,
         "sentence": ", ".join(parts(judged.counts)),
         "graphs": drawn,
@@ -187,27 +173,6 @@ def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
         "groups": groups(judged.rows[:MOST_ROWS], listed),
         "source": study.source if study.year in study.source else f"{study.source} ({study.year})",
     }
-
-
-def _imitation_line(each: Imitation) -> dict[str, str]:
-    """Return the medians of settings and kernel with their intervals, and the verdict."""
-    row, shown = each.row, each.word in (DifferenceVerdict.LARGER, DifferenceVerdict.SMALLER)
-    by = f" ({signed(each.ratio)} times)" if each.ratio and shown else ""
-    return {
-        "where": row.where,
-        "quantity": with_unit(row.quantity, row.unit),
-        "settings": signed(each.settings.center),
-        "settings_range": _interval(each.settings),
-        "kernel": signed(each.kernel.center),
-        "kernel_range": _interval(each.kernel),
-        "word": f"{each.word}{by}",
-        "style": "apart" if shown else "unrun",
-    }
-
-
-def _interval(ours: Measurement) -> str:
-    runs = counted(ours.count, "run")
-    return f"{spanned(ours.middle)}, {runs}" if ours.middle else runs
 
 
 MOST_REMARKS = 12
@@ -225,13 +190,11 @@ def print_reproduction(report: ReproductionReport) -> None:
 
 
 def _kernels(report: ReproductionReport) -> Iterator[str]:
-    """Name the kernel of each study that ran on that of its time, and if settings replace it."""
+    """Name the kernel of each study that ran on that of its time."""
     for judged in report.studies:
         if judged.has("period_kernel") and (kernel := judged.study.kernel):
-            used = f"had Linux {printable(kernel.linux)}, repeated on {printable(kernel.taken)}."
-            settings = imitation_sentence(imitations(judged.rows), printable(kernel.taken))
-            asked = f" Settings of its time on the lab's kernel: {settings}" if settings else ""
-            yield f"{printable(judged.study.name)} {used}{asked}"
+            name, linux, taken = map(printable, (judged.study.name, kernel.linux, kernel.taken))
+            yield f"{name} had Linux {linux}, repeated on {taken}."
 
 
 def _table(report: ReproductionReport) -> Table:

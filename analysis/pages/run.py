@@ -49,10 +49,7 @@ UNDECLARED = (
 
 
 def verdict_on_claim(
-    verdict: ClaimVerdict | None,
-    results: RunResults,
-    evidence: Evidence,
-    network: NetworkVerdict,
+    verdict: ClaimVerdict | None, results: RunResults, evidence: Evidence, network: NetworkVerdict
 ) -> ClaimVerdict | None:
     """Return the verdict, withheld if run, proof, network or a flow failed."""
     if verdict is None:

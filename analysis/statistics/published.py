@@ -4,11 +4,6 @@ A published number is one draw, or the mean of a few, from a quantity that varie
 differ: could it be the measured median (`AGREES`), could it be a further run (`WITHIN`), or neither
 (`DIFFERS`)? No verdict says *equal*: few or scattered runs agree with much. Below six runs there
 is no verdict (`FEW`).
-
-An imitation compares the lab's kernel with settings of a study's time and a kernel of that time.
-Their seeds draw other losses, so the medians are compared and no pairs. Two intervals of 95 % that
-do not meet are seldom chance: of six runs each, all of one kernel are then above all of the other,
-which happens in 1 of 462 cases by chance.
 """
 
 import re
@@ -24,7 +19,7 @@ from typing import Literal
 
 from analysis.fmt import signed
 from analysis.records.spec_file import PublishedRow, StudyEntry
-from analysis.statistics.paired_tests import FEWEST, DifferenceVerdict, median_interval
+from analysis.statistics.paired_tests import FEWEST, median_interval
 from analysis.statistics.sweep_samples import ValueSpan, next_mean, next_run, true_mean
 
 
@@ -241,56 +236,3 @@ def _outcome(rows: Sequence[Judged]) -> str:
     if Word.DIFFERS not in words:
         return "hold" if holds else "unjudged"
     return "in_part" if holds else "differ"
-
-
-@dataclass(frozen=True)
-class Imitation:
-    """One figure as the settings of its time gave it and as the kernel of its time did."""
-
-    row: PublishedRow
-    settings: Measurement
-    kernel: Measurement
-
-    @property
-    def ratio(self) -> float | None:
-        """The median of the settings divided by that of the kernel; None if one is not above 0."""
-        both = self.settings.center, self.kernel.center
-        return both[0] / both[1] if min(both) > 0 else None
-
-    @property
-    def word(self) -> DifferenceVerdict:
-        """The settings compared with the kernel; not judged with fewer than six runs."""
-        if self.settings.middle is None or self.kernel.middle is None:
-            return DifferenceVerdict.UNJUDGED
-        near = self.ratio is not None and abs(self.ratio - 1) <= TOLERANCE
-        if near or self.settings.middle.meets(self.kernel.middle):
-            return DifferenceVerdict.UNSHOWN
-        is_larger = self.settings.center > self.kernel.center
-        return DifferenceVerdict.LARGER if is_larger else DifferenceVerdict.SMALLER
-
-
-def imitations(rows: Iterable[Judged]) -> tuple[Imitation, ...]:
-    """Return each figure that both have once: several published numbers may be of one setting."""
-    both = (
-        Imitation(judged.row, settings, kernel)
-        for judged in rows
-        if (settings := judged.measured["period"]) and (kernel := judged.measured["period_kernel"])
-    )
-    return tuple({(each.row.period, each.row.period_kernel): each for each in both}.values())
-
-
-def imitation_sentence(found: Iterable[Imitation], kernel: str) -> str:
-    """Write how many figures the settings give like the kernel; empty if none is judged."""
-    words = Counter(each.word for each in found)
-    judged = sum(words.values()) - words[DifferenceVerdict.UNJUDGED]
-    larger, smaller = words[DifferenceVerdict.LARGER], words[DifferenceVerdict.SMALLER]
-    if not judged:
-        return ""
-    if not larger + smaller:
-        return (
-            f"In none of {judged} figures they are shown to give anything but Linux {kernel} does."
-        )
-    return (
-        f"In {larger + smaller} of {judged} figures they give something else than Linux {kernel}"
-        f" does ({larger} larger, {smaller} smaller): they do not stand for that kernel."
-    )

@@ -20,12 +20,7 @@ from analysis import flows
 from analysis.flows.reader import CaptureMoment, CapturePeriod
 from tests.analysis import frames
 from tests.analysis.captures import START, MadeCapture, nanoseconds
-from tests.analysis.frames import (
-    ETHERNET,
-    LINUX_COOKED,
-    MadeInterface,
-    Record,
-)
+from tests.analysis.frames import ETHERNET, LINUX_COOKED, MadeInterface, Record
 from tests.analysis.looking import Look, only_connection, sent
 from tests.analysis.plain_conversation import PLAIN, conversation, facts
 from tests.analysis.zstd_packing import zstd_packed

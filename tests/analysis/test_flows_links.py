@@ -8,13 +8,7 @@ import pytest
 
 from tests.analysis import frames
 from tests.analysis.captures import MadeCapture
-from tests.analysis.frames import (
-    LINUX_COOKED,
-    LINUX_COOKED_2,
-    LOOPBACK,
-    RAW,
-    Record,
-)
+from tests.analysis.frames import LINUX_COOKED, LINUX_COOKED_2, LOOPBACK, RAW, Record
 from tests.analysis.looking import Look, sent
 from tests.analysis.plain_conversation import IPV6, PLAIN, conversation, facts
 

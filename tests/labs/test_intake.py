@@ -15,18 +15,7 @@ from labs.grading.tables import Person
 from labs.measuring import contained
 from tests.labs.downloads import SHEET, below, hand_in, written, zip_of
 from tests.labs.saboteurs import is_killed
-from tests.labs.taken_in import (
-    ANN,
-    BEN,
-    CANVAS,
-    EVE,
-    FLAT,
-    FORMS,
-    MOODLE,
-    PEOPLE,
-    opened,
-    taken_in,
-)
+from tests.labs.taken_in import ANN, BEN, CANVAS, EVE, FLAT, FORMS, MOODLE, PEOPLE, opened, taken_in
 
 
 @pytest.mark.parametrize("form", FORMS)
