@@ -14,7 +14,7 @@ import numpy as np
 from analysis.graphs.capture import Numbers
 from analysis.graphs.ladder import merged
 from analysis.graphs.layers import SERIES, Axis, Graph, GraphGroup, Layer, look_of
-from analysis.graphs.stored import latest
+from analysis.graphs.stored import board_data, latest
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 22, 36  # px around the frame
 _APART = (95, 45)  # px between ticks
@@ -38,17 +38,22 @@ class FirstPicture:
     legend: str
 
 
-def first_pictures(
-    groups: Sequence[GraphGroup], pictured: GraphGroup | None, wide: int = 1000
-) -> dict[str, FirstPicture]:
-    """Return the legends of all graphs, and pictures of those of one group, by key."""
-    every = [graph for group in groups for graph in group.graphs]
-    span = (0.0, latest(every))
-    shown = pictured.graphs if pictured else ()
-    return {
+def board(
+    groups: Iterable[GraphGroup | None], pictured: GraphGroup | None = None, wide: int = 1000
+) -> dict[str, Any]:
+    """Return what templates/board.html draws: the script's data, legends, and first pictures.
+
+    The first pictures are those of `pictured`, by default the first group.
+    """
+    drawn = [group for group in groups if group]
+    every = [graph for group in drawn for graph in group.graphs]
+    span, chosen = (0.0, latest(every)), pictured or next(iter(drawn), None)
+    shown = chosen.graphs if chosen else ()
+    first = {
         graph.key: FirstPicture(inline(graph, wide, span) if graph in shown else "", legend(graph))
         for graph in every
     }
+    return {"graphs": board_data(drawn), "first": first}
 
 
 def legend(graph: Graph) -> str:

@@ -83,28 +83,9 @@ def pgf_text(figure: Figure) -> str:
         return text.getvalue()
 
 
-_SETTINGS: dict[Any, Any] = {
-    "font.size": 7,
-    "axes.labelsize": 7,
-    "axes.titlesize": 7,
-    "legend.fontsize": 7,
-    "axes.linewidth": 0.6,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.alpha": 0.3,
-    "grid.linewidth": 0.4,
-    "hatch.linewidth": 0.4,
-    "legend.frameon": False,
-    "pdf.fonttype": 42,  # TrueType: conferences refuse Type 3
-    "pgf.rcfonts": False,  # the fonts of the paper
-    "savefig.dpi": 300,
-    "svg.hashsalt": "tcplab",  # the same bytes each time
-    "text.parse_math": False,
-    "xtick.labelsize": 6.5,
-    "ytick.labelsize": 6.5,
-}
+_SETTINGS = matplotlib.rc_params_from_file(
+    Path(__file__).with_name("paper.mplstyle"), use_default_template=False
+)
 _LEGEND = 0.15
 """Inches of height of a legend's line."""
 _AROUND, _BEFORE = 0.45, 0.5

@@ -12,9 +12,8 @@ from rich.table import Table
 
 from analysis import rendering
 from analysis.fmt import NOTHING, decimals, fixed, in_a_row, with_unit, written
-from analysis.graphs.inline import first_pictures
+from analysis.graphs.inline import board
 from analysis.graphs.layers import GraphGroup
-from analysis.graphs.stored import board_data
 from analysis.measures.metrics import Metric, columns
 from analysis.measures.results import RunResults, measure_all
 from analysis.measures.selection import standing
@@ -325,8 +324,7 @@ def write_page(comparison: SideComparison, folder: Path, name: str) -> Path:
         "comparison": comparison,
         "letters": [side.letter for side in comparison.sides],
         "groups": groups,
-        "graphs": board_data(groups),
-        "first": first_pictures(groups, groups[0] if groups else None),
+        **board(groups),
         "problems": [
             sentence
             for side in comparison.sides

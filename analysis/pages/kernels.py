@@ -23,9 +23,8 @@ from analysis.graphs.distributions import (
     ratio_axis,
     rows_graph,
 )
-from analysis.graphs.inline import first_pictures
+from analysis.graphs.inline import board
 from analysis.graphs.layers import BLUE, GREY, VERMILLION, GraphGroup, Layer
-from analysis.graphs.stored import board_data
 from analysis.records.json_reader import read_main
 from analysis.records.spec_file import Provenance
 from analysis.rendering import Terminal, text_table
@@ -261,8 +260,7 @@ def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
         "facts": facts,
         "names": report.names,
         "group": group,
-        "graphs": board_data([group] if group else []),
-        "first": first_pictures([group] if group else [], group),
+        **board([group]),
         "cases": [(case, [row(figure) for figure in case.figures]) for case in facts.cases],
     }
     page = rendering.render("kernels.html", context).encode()

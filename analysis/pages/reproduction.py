@@ -12,9 +12,8 @@ from rich.table import Table
 
 from analysis import rendering
 from analysis.fmt import counted
-from analysis.graphs.inline import first_pictures
+from analysis.graphs.inline import board
 from analysis.graphs.layers import GraphGroup
-from analysis.graphs.stored import board_data
 from analysis.pages.published import csv_text, groups, headline, mechanisms, parts, reasons
 from analysis.pages.reproduction_graphs import graphs
 from analysis.records.json_reader import Problems, printable
@@ -146,8 +145,7 @@ def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict
         "with_period": [one.study.name for one in report.studies if one.study.profile],
         "with_kernel": [one.study.name for one in report.studies if one.has("period_kernel")],
         "drawn": any(drawn),
-        "graphs": board_data([group for group in drawn if group]),
-        "first": first_pictures([each for each in drawn if each], next(filter(None, drawn), None)),
+        **board(drawn),
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
         "total": report.counts,
         "unstated": report.counts[Word.UNSTATED],

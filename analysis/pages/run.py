@@ -10,11 +10,11 @@ from rich.table import Table
 
 from analysis import rendering
 from analysis.fmt import counted, in_a_row, spread
-from analysis.graphs.inline import first_pictures
+from analysis.graphs.inline import board
 from analysis.graphs.inline_stage import stage_frames
 from analysis.graphs.layers import GraphGroup, without_zeros
 from analysis.graphs.network_picture import network_picture
-from analysis.graphs.stored import board_data, stage_data
+from analysis.graphs.stored import stage_data
 from analysis.measures.evidence import Evidence, read_evidence
 from analysis.measures.results import Measured, RunResults, expressions, measure_all
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
@@ -249,11 +249,10 @@ def _context(report: RunReport) -> dict[str, Any]:
         "claim_group": claim_group,
         "stage": stage_data(staged) if staged else "",
         "stage_first": stage_frames(staged),
-        "first": first_pictures([*every.values()], claim_group, _CLAIM_WIDE),
+        **board(every.values(), claim_group, _CLAIM_WIDE),
         "network_svg": network_picture(asked) if asked else "",
         "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
         "groups": [group for group in groups if group is not claim_group],
-        "graphs": board_data([*every.values()]),
         "identity": run.manifest.id or run.path.name,
         "settings": setting_words(run.parameters),
         "command": repeat_command(run),

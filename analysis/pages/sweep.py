@@ -10,9 +10,8 @@ from rich.table import Table
 
 from analysis import rendering
 from analysis.fmt import NOTHING, counted, decimals, fixed, in_a_row, signed, with_unit
-from analysis.graphs.inline import first_pictures
+from analysis.graphs.inline import board
 from analysis.graphs.layers import GraphGroup
-from analysis.graphs.stored import board_data
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.published import PublishedNumbers
 from analysis.pages.sweep_differences import other_metrics
@@ -164,8 +163,7 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
         "facts": facts,
         "leading": drawn[: 1 + _last_leading(drawn)],
         "groups": drawn[1 + _last_leading(drawn) :],
-        "first": first_pictures(drawn, drawn[0] if drawn else None),
-        "graphs": board_data(drawn),
+        **board(drawn),
         "identity": facts.id or sweep.path.name,
         "settings": setting_words(sweep.parameters),
         "rows": [comparison_row(each, samples.unit) for each in report.comparisons[:MOST_ROWS]],

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from analysis.flows.columns import table_rows
 from analysis.fmt import NOTHING
 from analysis.graphs.layers import GraphGroup
 from analysis.measures.expressions import parse
@@ -22,17 +24,8 @@ from analysis.measures.selection import RunFacts
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord
 from analysis.records.spec_file import RunFlow
-from analysis.reporting import run_graphs
-from analysis.reporting import tables as q
-from analysis.reporting.answers import (
-    Answer,
-    causes,
-    claim_of_run,
-    each,
-    facts,
-    more_repetitions,
-    ratios,
-)
+from analysis.reporting import run_graphs, tables
+from analysis.reporting.answers import Answer, claim_of_run
 from analysis.reporting.tables import (
     CAUSES,
     DATAGRAMS_LOST,
@@ -46,6 +39,7 @@ from analysis.reporting.tables import (
     ReportTable,
     build_row,
 )
+from analysis.reporting.written_answers import answers_from
 from analysis.statistics.claims import ClaimVerdict
 from topologies.units import Duration
 
@@ -79,63 +73,12 @@ GOODPUT = ReportQuantity(
 )
 
 
-_UNCOUNTED = (
-    "Losses have no count by cause here: the hosts leave segmentation on, so tc counts packets of"
-    " up to 64 KB."
-)
+_ANSWERS = answers_from(__file__, {**vars(tables), "GOODPUT": GOODPUT})
 
 
 def plain_answers(results: RunResults) -> tuple[Answer, ...]:
-    """Return the answers to the three questions, as far as the run has measurements."""
-    asked = (_arrived(results), _missing(results), _waited(results))
-    return tuple(answer for answer in asked if answer.paragraphs)
-
-
-def _arrived(results: RunResults) -> Answer:
-    rates, several = each(results, GOODPUT), len(results.run.flows) > 1
-    sentences = [f"{'All flows together get' if several else 'The goodput is'} {rates}."]
-    fairness = each(results, q.FLOWS[-1])
-    if fairness and several:
-        sentences.append(
-            f"Jain's fairness index, which is 1 if all flows have the same, is {fairness}."
-        )
-    sentences += [*ratios(results, GOODPUT, "goodput"), *more_repetitions(results)]
-    used = (GOODPUT, *(q.FLOWS[1:] if several else (q.DATAGRAMS_LOST, q.JITTER)))
-    return Answer("How much arrived?", tuple(sentences) if rates else (), facts(results, *used))
-
-
-def _missing(results: RunResults) -> Answer:
-    again, timeouts = each(results, q.RESENT), each(results, q.ALL_TIMEOUTS)
-    sentences = causes(results) if results.run.counts_segments else [_UNCOUNTED]
-    if again and timeouts and _has_tcp(results):
-        sentences.append(
-            f"TCP retransmitted {again} of its segments and had {timeouts} retransmission"
-            " time-outs."
-        )
-    tcp = (q.RESENT, q.ALL_TIMEOUTS) if _has_tcp(results) else ()
-    return Answer(
-        "What did not arrive, and what became of it?",
-        tuple(sentences),
-        facts(results, *q.CAUSES, *tcp),
-    )
-
-
-def _has_tcp(results: RunResults) -> bool:
-    return any(flow.protocol == "tcp" for flow in results.run.flows)
-
-
-def _waited(results: RunResults) -> Answer:
-    trips, least, above = (each(results, quantity) for quantity in q.ROUND_TRIPS)
-    sentences = (
-        [
-            f"A round trip takes {trips} in the median, and at least {least}. What is above the"
-            f" least, {above}, is waiting in queues, the time that full packets take on the link,"
-            " or a delay that varies."
-        ]
-        if trips
-        else []
-    )
-    return Answer("How long did packets wait?", tuple(sentences), facts(results, q.TRIP, q.WAITING))
+    """Return the answers to the questions of any run, as far as it has measurements."""
+    return _ANSWERS(results)
 
 
 @dataclass(frozen=True)
@@ -209,45 +152,18 @@ def with_rows(table: ReportTable, results: RunResults) -> ReportTable:
     return replace(table, rows=(*rows, *table.rows))
 
 
-_WORDS = {
-    "bw": "link rate {}",
-    "delay": "delay {} one way",
-    "loss": "random loss {}",
-    "jitter": "jitter {}",
-    "queue": "room for {} packets in a queue",
-    "duration": "sending for {}",
-    "spread": "starts drawn within {}",
-    "processing": "delays drawn up to {} of a packet's time on the link",
-    "cc": "congestion control {}",
-    "sack": "SACK {}",
-    "streams": "TCP flows: {}",
-    "udp": "UDP at {}",
-    "late": "flows that start late: {}",
-    "beside": "another flow with {}",
-    "window": "send and receive buffers of {}",
-    "size": "transfers of {}",
-    "period": "hosts with settings of the {}",
-    "queueing": "queue discipline {}",
-}
-_USUAL = {
-    "late": "none",
-    "beside": "none",
-    "period": "today",
-    "jitter": "0s",
-    "queueing": "fifo",
-    "streams": "1",
-}
-"""Values that a reader takes for granted, or that say that something is absent."""
+_SETTINGS = {row["parameter"]: row for row in table_rows(Path(__file__).with_name("settings.csv"))}
+"""Words around a parameter's value; a value that is usual is not shown."""
 _OF_MANY = ("spread", "processing")
 
 
 def setting_words(parameters: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Return each setting as the words before its value, the value, and the words after it."""
     is_alone = parameters.get("streams") == "1" and parameters.get("beside") in (None, "none")
-    told = []
+    shown = []
     for name, value in parameters.items():
-        if not value or _USUAL.get(name) == value or (is_alone and name in _OF_MANY):
-            continue
-        before, _, after = _WORDS.get(name, f"{name} {{}}").partition("{}")
-        told.append((before, value, after))
-    return told
+        row = _SETTINGS.get(name, {"words": f"{name} {{}}", "usual": ""})
+        if value and value != row["usual"] and not (is_alone and name in _OF_MANY):
+            before, _, after = row["words"].partition("{}")
+            shown.append((before, value, after))
+    return shown

@@ -27,7 +27,8 @@ from analysis.reporting.flows import rates_of_flows, sharing
 from analysis.reporting.run_graphs import all_graphs
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing
-from experiments.study.reports import Quantities, answers_from
+from analysis.reporting.written_answers import answers_from
+from experiments.study.reports import Quantities
 
 Q = Quantities(__file__)
 

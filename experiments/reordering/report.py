@@ -10,7 +10,8 @@ from analysis.reporting.answers import parameter
 from analysis.reporting.run_graphs import all_graphs as usual
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing
-from experiments.study.reports import Quantities, answers_from, by_condition
+from analysis.reporting.written_answers import answers_from
+from experiments.study.reports import Quantities, by_condition
 
 Q = Quantities(__file__)
 _NOTES = (

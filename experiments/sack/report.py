@@ -11,7 +11,7 @@ from analysis.reporting import tables as q
 from analysis.reporting.answers import Answer
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import ReportQuantity, ReportTable, build_row, read_published
-from experiments.study.reports import answers_from, notes_from
+from analysis.reporting.written_answers import answers_from, notes_from
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity, Rate, Share, Size
 

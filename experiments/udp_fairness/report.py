@@ -24,7 +24,8 @@ from analysis.reporting.effects import Row, SweepEffect, SweptCell, flow_value, 
 from analysis.reporting.flows import rates_of_flows, sharing
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing
-from experiments.study.reports import Quantities, answers_from
+from analysis.reporting.written_answers import answers_from
+from experiments.study.reports import Quantities
 
 _NOTE = (
     "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its jitter"
