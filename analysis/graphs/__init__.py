@@ -1,10 +1,4 @@
-"""Graphs of captures: one page with everything, and pictures for a text.
-
-    captures = [graphs.Capture.of("h1-eth0", read)]
-    Path("graphs.html").write_text(graphs.page("SACK on", captures))
-
-A file a graph turns packets into layers of marks (`Graph`); two renderers draw any graph.
-"""
+"""Graphs of captures: `page("SACK on", [Capture.of("h1-eth0", reading)])` is one HTML file."""
 
 from analysis.graphs.capture import Capture
 from analysis.graphs.webpage import PageAnswer, page

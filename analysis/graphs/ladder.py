@@ -1,7 +1,4 @@
-"""Graphs of packets on their way: the ladder, one-way delays and the queue.
-
-Runs of marks are drawn as one if a picture cannot show them all.
-"""
+"""Graphs of packets on their way: the ladder, one-way delays and the queue."""
 
 import re
 from dataclasses import fields, replace

@@ -112,12 +112,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Layer:
-    """Marks of one look, in the order of `x`.
+    """Marks of one look (a name in LOOKS or another), in the order of `x`.
 
-    `fields` are shown, by name, for the mark under the pointer. `run` is the most segments that one
-    mark stands for. `words` replaces the look's own in the legend; layers of the same words share
-    an entry. `look` is a name in LOOKS or another look. `series` counts layers without a look for
-    their meaning, such as conditions: its colour and dash go round.
+    `fields` are shown for the mark under the pointer, `run` is the most segments that one stands
+    for. `words` replaces the look's in the legend. `series` numbers layers whose colour and dash
+    have no meaning.
     """
 
     look: str | SeriesLook
@@ -314,10 +313,7 @@ PAGE = 8.5
 
 @dataclass(frozen=True)
 class PaperSize:
-    """The `paper` (ieee, acm), how many of its `columns` a figure takes, and panels in a row.
-
-    With `across` each quantity begins a row. A `panel` is at most so many inches high.
-    """
+    """The `paper` (ieee, acm), how many `columns` a figure takes, and panels `across`, if set."""
 
     paper: str = "ieee"
     columns: int = 1

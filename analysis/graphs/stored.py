@@ -1,7 +1,4 @@
-"""Data of pages: graphs in compact columns, and the stage.
-
-The stage has each packet from when it left to when it arrived, at both ends' captures.
-"""
+"""Data of pages: graphs in compact columns, and the stage of packets at both ends."""
 
 import base64
 import json
@@ -187,11 +184,9 @@ Columns = dict[str, np.ndarray[Any, Any]]
 
 @dataclass(frozen=True)
 class StageShape:
-    """The way of the data: names of its nodes, and where a packet spends its time.
+    """The way of the data: its nodes, delay (s), rate (bit/s; 0 is unknown) and a FIFO of packets.
 
-    Delays are in seconds, `rate` in bit/s; `rate` 0 means that the places on the way are unknown.
-    The queue is a FIFO of `queue` packets after `delay`. `loss` says if the delay line loses
-    packets at random. `drawn` is the longest queue that is drawn to the same scale, if any.
+    `loss` says if the delay line loses packets; `drawn` is the longest queue of the same scale.
     """
 
     nodes: tuple[str, ...]
@@ -270,10 +265,9 @@ def _arrived(rows: ColumnTable) -> np.ndarray[Any, Any]:
 
 @dataclass(frozen=True)
 class StageTrial:
-    """Packets of one condition: those of the first flow, at the sender and at the receiver.
+    """Packets of one condition's first flow, at the sender and at the receiver.
 
-    `samples` are of the sender's socket. `calls` are datagrams that share the way: sent, arrived
-    (-1: never; ns since 1970), length of the frame.
+    `calls` are datagrams that share the way: sent, arrived (-1: never; ns), length of the frame.
     """
 
     label: str

@@ -264,9 +264,7 @@ def page(
 ) -> str:
     """Return the page's text, `answers` as its headline and `notes` above the graphs.
 
-    `samples` of the senders' sockets are by connection number of the first capture. With two
-    captures of the same traffic (the first two) the ladder has slanted arrows, and there are
-    queues.
+    `samples` are by connection of the first capture. Two captures of one traffic give queues.
     """
     data = document(captures, samples)
     stage, first = data.pop("stage"), data.pop("first")

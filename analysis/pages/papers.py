@@ -166,11 +166,7 @@ _SINGLE = "Each run has a single flow, so there are no shares."
 
 @dataclass(frozen=True)
 class FigureRequest:
-    """A figure of `kind` of the run or sweep in `folder`.
-
-    A cdf or box draws a `metric`, of a sweep a grid and a table as well; a series and a run's grid
-    have `quantities`, by default all. `report_of` finds the study's table.
-    """
+    """A figure of `kind` of a run or sweep, of a `metric` or of `quantities` over time."""
 
     folder: Path
     kind: Kind = "series"

@@ -118,8 +118,7 @@ def _of_settings(counts: SettingCounts) -> str:
 def make_reproduction_report(path: Path, out: Path | None = None) -> ReproductionReport:
     """Judge the reproduction in `path` and write its page into `out`, by default into `path`.
 
-    Raises UsageError where there is none, TcplabError where reproduction.json cannot be used or
-    the page cannot be written. The page and `problems` name all else that is missing or broken.
+    Raises UsageError, TcplabError; `problems` names all else that is missing or broken.
     """
     problems, folder = Problems(), out or path
     facts = read_reproduction(path, problems)

@@ -147,14 +147,10 @@ def make_report(
     report_of: ReportOf = plain,
     metrics: Sequence[str] = (),
 ) -> RunReport:
-    """Analyse the run in `path` and write the report into `out` (by default into the run itself).
+    """Analyse the run in `path` and write the report into `out`, by default into the run.
 
-    `network` is the verdict on its network, if it is known; `report_of` finds the report of its
-    study. `metrics` are shown in addition to those that the run was asked for.
-
-    Raises UsageError where there is no run, TcplabError where it cannot be read at all or
-    the report cannot be written. All else that is missing or broken is named in the report and in
-    `problems`.
+    `network` is the verdict if it is known; `metrics` are shown in addition. Raises UsageError
+    without a run, TcplabError; `problems` names all else that is missing or broken.
     """
     problems, folder = Problems(), out or path
     run = with_metrics(read_run(path, problems), metrics)

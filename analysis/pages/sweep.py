@@ -103,10 +103,8 @@ def make_sweep_report(
 ) -> SweepReport:
     """Analyse the sweep in `path` and write its page into `out`, by default into `path`.
 
-    `metric` is compared instead of that of the sweep.
-
-    Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or
-    the page cannot be written. The page and `problems` name all else that is missing or broken.
+    `metric` replaces that of the sweep. Raises UsageError without a sweep, TcplabError; `problems`
+    names all else that is missing or broken.
     """
     problems, folder = Problems(), out or path
     sweep = read_sweep(path, problems, metric)

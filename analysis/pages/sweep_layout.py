@@ -15,11 +15,7 @@ Levels = dict[int, int]
 
 @dataclass(frozen=True)
 class Layout:
-    """One graph of `sweep`: its axis, its series and its panels.
-
-    `across` is the factor of the axis, `series` the one by colour or rows; `rest` has the panels.
-    `panels` are the combinations that are shown, `left_out` is the sentence on the others.
-    """
+    """One graph of `sweep`: the factor `across`, the `series` by colour, panels of the `rest`."""
 
     sweep: SweepRecord
     across: int | None

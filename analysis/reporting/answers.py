@@ -291,11 +291,7 @@ def side_by_side(results: RunResults) -> list[list[Measured]]:
 
 
 def ratios(results: RunResults, quantity: ReportQuantity, what: str) -> list[str]:
-    """Return a sentence for each condition on the ratio to the first one of its time.
-
-    `what` is the quantity inside a sentence, such as "rate". The sentences are one family of
-    comparisons. There is none for a value that is missing or zero.
-    """
+    """Return a sentence for each condition's ratio of `what` ("rate") to the first of its time."""
     compared = [
         (*pair, _against(results, quantity, pair))
         for first, *others in in_the_same_time(results)

@@ -1,7 +1,4 @@
-"""Exchanges and transfers of a run that ended, of all that were due: the others count as longest.
-
-What did not end is censored data, and percentiles of the rest alone would flatter a condition.
-"""
+"""Exchanges and transfers that ended, of all that were due: the others count as longest."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass

@@ -17,11 +17,9 @@ INITIAL_WINDOW = 10
 def slow_start_segments(
     round_trip: int, initial: float = INITIAL_WINDOW, growth: float = 2.0
 ) -> float:
-    """The segments that slow start sends in its `round_trip`-th round trip, the first being 1.
+    """Segments of slow start's `round_trip`-th round trip (RFC 5681, 3.1; RFC 3465), from 1.
 
-    Each acknowledged segment lets one more out, so the window doubles (RFC 5681, section 3.1, with
-    bytes counted as in RFC 3465). A sender that counts ACKs of a receiver which delays them, one
-    for two segments, has a `growth` of 1.5.
+    Counting ACKs of a receiver that delays them gives a `growth` of 1.5.
 
     >>> [slow_start_segments(n) for n in (1, 2, 3)]
     [10.0, 20.0, 40.0]
@@ -40,9 +38,7 @@ def window_limited_rate(window: float, round_trip: float, link: float) -> float:
 
 @dataclass(frozen=True)
 class FilledPath:
-    """A path for one flow: `round_trip` without a queue, the time a segment takes on its line, and
-    how many segments can wait for it.
-    """
+    """A path: `round_trip` without a queue and `serialization` in seconds, `queue` in segments."""
 
     round_trip: float
     serialization: float
@@ -64,11 +60,7 @@ class FilledPath:
 
 
 def climb(path: FilledPath) -> range:
-    """The windows at which Reno spends a round trip each, from a halving to the next drop.
-
-    RFC 5681, section 3.1: in congestion avoidance the window grows by a segment a round trip. The
-    drop comes at a window of one segment more than path and queue hold, of which half is left.
-    """
+    """Reno's windows from a halving to the next drop, a segment a round trip (RFC 5681, 3.1)."""
     return range((path.full_window + 1) // 2, path.full_window + 1)
 
 
@@ -78,10 +70,9 @@ def climbing_time(path: FilledPath) -> float:
 
 
 def sawtooth_period(path: FilledPath) -> float:
-    """The time between two halvings of a lone Reno flow, in seconds.
+    """Seconds between two halvings of a lone Reno flow: the climb and two full round trips.
 
-    The climb, and two round trips with a full queue: one until the ACKs tell of the drop, one until
-    the retransmission is acknowledged and the window grows again (RFC 6582, section 3.2).
+    One until the ACKs tell of the drop, one until its repair is acknowledged (RFC 6582, 3.2).
     """
     return climbing_time(path) + 2 * path.round_trip_at(path.full_window + 1)
 
@@ -108,12 +99,9 @@ def square_root_rate(loss: float, round_trip: float, constant: float = REGULAR) 
 def padhye_rate(
     loss: float, round_trip: float, timeout: float, per_ack: float = 1.0, window: float = inf
 ) -> float:
-    """The formula that also counts time-outs, known by its authors' letters as PFTK.
+    """The rate (segments/s) with time-outs, PFTK; `window` is the largest, `timeout` the first.
 
-    `round_trip` and `timeout` (the first time-out of a series) in seconds; `window` is the largest
-    one in segments; the rate in segments a second. `per_ack` (b) is how many segments have to be
-    acknowledged for the growth that the paper gives one ACK: 2 for a sender that counts ACKs and a
-    receiver that delays them, 1 for Linux, which counts the segments that an ACK covers.
+    `per_ack` (b) segments are acknowledged for one growth: 1 for Linux, 2 for delayed ACKs.
 
     Padhye, Firoiu, Towsley, Kurose: Modeling TCP Throughput, SIGCOMM 1998, equation 30; RFC 5348,
     section 3.1, has it without the two minima.

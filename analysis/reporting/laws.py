@@ -41,11 +41,7 @@ MOST_OUTSIDE = 0.05
 
 @dataclass(frozen=True)
 class Law:
-    """A claim of the literature, its source, and the tolerance for a run.
-
-    `what` is the measured quantity in a sentence, such as "the rate". `tolerance` is a share of
-    the law's value; `reason` says in a sentence why it is that wide.
-    """
+    """A claim of the literature on `what`, its source, its tolerance (a share) and `reason`."""
 
     question: str
     what: str
@@ -79,10 +75,7 @@ class LawPoint:
 
 
 def verdict_of(law: Law, points: Sequence[LawPoint]) -> ClaimVerdict:
-    """Return the verdict of a run on the law; its points are the repetitions, so six are needed.
-
-    Shown if all points but one in twenty are within the tolerance, contradicted if most are not.
-    """
+    """Return the verdict over at least six points: shown if all but one in twenty are within."""
     claim = f"{law.what} is what the law gives, {law.allowed}"
     if len(points) < FEWEST:
         several = "one repetition" if len(points) == 1 else f"{len(points)} repetitions"
@@ -134,11 +127,7 @@ class LawLine:
 
 @dataclass(frozen=True)
 class LawGraph:
-    """Lines, and the measured `dots` (across, up).
-
-    `labels` are those of the axes; `logarithmic` names the axes that are so: "", "x", "y" or "xy".
-    `tolerance` is the share of the first line's value that is shaded around it.
-    """
+    """Lines, and measured `dots` (across, up); `logarithmic` is "", "x", "y" or "xy"."""
 
     labels: tuple[str, str]
     lines: tuple[LawLine, ...]
@@ -154,11 +143,7 @@ FRAME, ACK_FRAME = 1514, 66
 
 
 def path_of(results: RunResults) -> FilledPath:
-    """The path that the run's parameters bw, delay and queue ask for, in full segments.
-
-    The round trip without a queue is two delays, a segment and its ACK on the line. Raises
-    UsageError if the run has no such parameter.
-    """
+    """The path that bw, delay and queue ask for, in full segments. Raises UsageError."""
     given = results.run.parameters
     rate = Rate.parse(given.get("bw", "")).base
     delay = Duration.parse(given.get("delay", "")).seconds
@@ -194,12 +179,7 @@ def loss_times(samples: Sequence[SocketSample], apart: float) -> list[float]:
 
 @dataclass(frozen=True)
 class LawComparison:
-    """Run compared with a law.
-
-    `head` names what a point's name is, and the quantity with its unit; points of one name share a
-    row of the table. `graph` is None without a measurement, and `caption` says what to look for.
-    `assumptions` are sentences about what the law takes for granted, true of this run.
-    """
+    """A run compared with a law; points of one name share a row, named by `head`."""
 
     law: Law
     points: tuple[LawPoint, ...]

@@ -29,11 +29,9 @@ Panels = Mapping[str, Mapping[str, Floats]]
 
 
 def distribution(run: RunRecord, text: str, problems: Problems) -> GraphGroup | None:
-    """Return the distribution of an expression's values; None if the run has none of them.
+    """Return the distribution of an expression over packets, samples, exchanges, flows or runs.
 
-    A single term has a value for each packet, sample, exchange or flow, and a percentile is read
-    from these, so it draws them too. All else has a value for each repetition. Lines are
-    conditions. Flows without a selection have a panel each. Raises UsageError, UnknownMetric.
+    Lines are conditions; flows have a panel each. Raises UsageError, UnknownMetric.
     """
     expression = parse(text)
     trials = [TrialReadings(run, trial, problems) for trial in run.trials]

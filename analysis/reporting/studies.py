@@ -1,8 +1,4 @@
-"""Report of a study: its table, answers, listings and graphs.
-
-A study has it as `REPORT` of its module `report`. An experiment without one gets the usual tables
-and graphs.
-"""
+"""Report of a study: its module `report` has it as `REPORT`; the plain report is for all others."""
 
 from __future__ import annotations
 
@@ -85,16 +81,9 @@ def plain_answers(results: RunResults) -> tuple[Answer, ...]:
 class StudyReport:
     """Functions from an experiment's results to its tables, graphs and answers.
 
-    `verdict` is that of the claim, which by default is the headline of the spec; None if there is
-    no claim (analysis.statistics.claims has the ways to judge one).
-    `listings` are tables that only this experiment has; of these and of `graphs` the clearest
-    comes first. `effect` is a sentence that leads the page; if it is empty, the page finds one.
-    `short` are the quantities that the terminal shows; the usual ones if it is empty.
-    `extra_files` are names and contents that lie next to the report.
-
-    The last three are for a sweep's page: tables of the experiment's own, from the runs of each
-    cell of the grid; its effect; and what the page has if the sweep is the study itself (None if
-    it is not).
+    `verdict` is by default that of the spec's headline. Of `listings` and `graphs` the clearest
+    comes first. `effect` leads the page and `short` the terminal; both have a default if empty.
+    `extra_files` lie next to the report. The last three are for a sweep's page.
     """
 
     verdict: Callable[[RunResults], ClaimVerdict | None] = claim_of_run

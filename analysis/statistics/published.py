@@ -1,9 +1,8 @@
 """Verdicts on published numbers, from the numbers alone.
 
-A published number is one draw, or the mean of a few, from a quantity that varies. Three questions
-differ: could it be the measured median (`AGREES`), could it be a further run (`WITHIN`), or neither
-(`DIFFERS`)? No verdict says *equal*: few or scattered runs agree with much. Below six runs there
-is no verdict (`FEW`).
+A published number is one draw, or the mean of a few, from a quantity that varies. It could be the
+measured median (`AGREES`), a further run (`WITHIN`), or neither (`DIFFERS`). No verdict says
+*equal*: few or scattered runs agree with much. Below six runs there is no verdict (`FEW`).
 """
 
 import re
@@ -43,12 +42,7 @@ _RATE_OR_TIME = re.compile(r".*(bit|byte|b)/s|[mun\N{MICRO SIGN}]?s|min|h", re.I
 
 @dataclass(frozen=True)
 class Measurement:
-    """Measured runs, in the unit of the row.
-
-    `center` is their median, or their mean if the published number is one; `middle` its 95 %
-    interval and `further` where such a published number lies with 95 % by chance: both
-    None below six runs. `runs` goes from the least to the greatest.
-    """
+    """Runs in the unit of the row: median or mean, its 95 % interval, that of `further` runs."""
 
     center: float
     runs: ValueSpan
@@ -59,7 +53,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """A verdict; of DIFFERS the greater by the smaller, and measured less published."""
+    """A verdict; of DIFFERS the `factor` (if above 0) and measured - published, of FEW the runs."""
 
     word: Word
     factor: float | None = None
@@ -108,7 +102,7 @@ def published_span(printed: str, unit: str) -> ValueSpan:
 
 
 def judge(published: float | None, span: ValueSpan | None, ours: Measurement | None) -> Agreement:
-    """Compare a number's span with the median's interval (AGREES), then a run's (WITHIN)."""
+    """Compare a number, which stands for `span`, with the intervals of the runs."""
     if published is None or span is None:
         return Agreement(Word.UNSTATED)
     if ours is None:

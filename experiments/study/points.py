@@ -27,10 +27,7 @@ def combinations(
     kernel: str = DEFAULT_KERNEL,
     period_kernels: Mapping[str, str] = NO_KERNELS,
 ) -> dict[Target, dict[Time, Combination]]:
-    """Return the runs of each target by time; today and the profile may share one.
-
-    `period_kernels` are by study; else runs are on `kernel`. Raises UsageError.
-    """
+    """Return the runs of each target; `period_kernels` are by study. Raises UsageError."""
     found: dict[Target, dict[Time, Combination]] = {}
     for target in targets:
         if target.is_run:

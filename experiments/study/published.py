@@ -44,17 +44,11 @@ _DATAGRAMS = (
 class Target:
     """A published number and how a run measures it.
 
-    `settings` make the point of `experiment`. `condition` names today's condition; `_period` is
-    added for the other one. `metric` is a column of the sweep's rows, of `flow`, or of the run if
-    that is empty (for a metric of flows their sum). `scale` converts it to `unit`. `x` and `series`
-    place it in a plot. If it is `captured`, `metric` is a key of analysis.measures.results
-    and comes from the captures. `then` are settings of the row in the study's time that differ from
-    `settings` and from the profile's path.
-
-    `among` picks the least or the most of the flows. `mean_of` is the number of published runs
-    whose mean this is. `group` is a part of the study's table. `needs` is the cost of a row of the
-    full form that the short one leaves out. `listed` is the reason why no run measures a row.
-    `allowed` are the ends of the range that a law gives, None for no end.
+    `settings` make the point of `experiment`, `then` those of the study's time. `metric` is a
+    column of the sweep's rows, of `flow` or the whole run (`among` picks the least or the most), or
+    if `captured` a key of analysis.measures.results; `scale` converts it to `unit`. `x` and
+    `series` place it in a plot. It is the mean of `mean_of` published runs. `needs` is the cost of
+    the full form, `listed` why no run measures a row, `allowed` the range of a law.
     """
 
     experiment: str
@@ -100,11 +94,7 @@ class Target:
 
 @dataclass(frozen=True)
 class PublishedKernel:
-    """The kernel of a published study.
-
-    `linux` is its version as far as it is known, and `known` the source: its text, or how it was
-    deduced. `nearest` are kernels of the lab, the nearest first.
-    """
+    """The kernel of a published study, the source for it, and the lab's `nearest` kernels."""
 
     linux: str
     known: str
@@ -269,9 +259,8 @@ def _table(named: Experiment) -> list[Row]:
 def _of_assignment(named: Experiment, quick: bool) -> Iterator[Target]:
     """Yield each rate, those of the slowest and fastest of parallel flows, and UDP's losses.
 
-    Late starts in `then` follow from published_flows.csv. A printed line covers the time from a
-    connection's own start to the common end: 57 s of 60 is a start 3 s late. Times between are of
-    the next multiple of 3 s below (RFC 2988, section 2: a SYN is sent again after 3, 9 and 21 s).
+    A printed line covers the time from a connection's start to the common end: 57 s of 60 is a
+    start 3 s late, as a SYN is sent again after 3, 9 and 21 s (RFC 2988, section 2).
     """
     tables = {
         name: published(str(named.file), f"_{name}")

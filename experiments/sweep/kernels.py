@@ -1,12 +1,7 @@
-"""`tcplab kernel compare`: a standing set of cases under each seed on two kernels, in pairs.
+"""`tcplab kernel compare`: the cases of kernel_cases.toml on two kernels, seed by seed.
 
-A case is a spec and its measures, as kernel_cases.toml describes it. Most use several independent
-paths at once (topologies.shapes), so that one guest measures many.
-
-Both runs of a seed have the same network and the same luck as far as netem can repeat it. Each
-condition has a separate guest, so that a patch of one condition leaves the clock and the chances of
-the others alone: where a patch has no effect, the packets are identical. All figures together are
-one family: each p is corrected for all of them.
+Each condition has a separate guest, so that a patch of one leaves the clock and the chances of the
+others alone: where a patch has no effect, the packets are identical.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -156,11 +151,7 @@ class KernelPair(NamedTuple):
 
 @dataclass
 class KernelComparison:
-    """Kernels, cases and seeds to compare: a preset (experiments.sweep.run), with its records.
-
-    With packetdrill's `program` the scripts of the kernels run as well. `left_out` are sentences
-    about what cannot be compared.
-    """
+    """Kernels, cases and seeds to compare: a preset (experiments.sweep.run), with its records."""
 
     kernels: KernelPair
     cases: tuple[KernelCase, ...]

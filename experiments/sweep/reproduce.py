@@ -1,7 +1,4 @@
-"""Published numbers reproduced: a point for each setting and seed, a row for each number.
-
-A sweep has such rows too, for the points that have the settings of a published number.
-"""
+"""Published numbers reproduced: a point for each setting and seed, a row for each number."""
 
 from __future__ import annotations
 
@@ -41,11 +38,7 @@ SeedRecord = tuple[int, Record]
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Targets to reproduce, in the short or in the full form: a preset (experiments.sweep.run).
-
-    `only` are names of studies and `rows` texts of rows, if some were chosen. `kernels` are those
-    of the studies' times; everything else runs on `kernel`.
-    """
+    """Targets to reproduce, a preset (experiments.sweep.run); `kernels` are of studies' times."""
 
     targets: Sequence[Target]
     quick: bool
@@ -246,11 +239,7 @@ def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) 
 
 
 def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
-    """Return `published` of sweep.json: the rows of a reproduction, from proved points.
-
-    The rows are of the short forms if no point was run as published. Without a point that has the
-    settings of a published number there are no rows.
-    """
+    """Return `published` of sweep.json: rows of proved points, of short forms if need be."""
     measured = list(cells)
     for quick in (False, True):
         rows = [row for row in _rows(measured, quick).values() if row["today"] or row["period"]]
