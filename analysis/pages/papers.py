@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -48,22 +47,16 @@ class PaperTable:
 
     @property
     def latex(self) -> str:
-        """The table as LaTeX (booktabs); columns that do not fit form further blocks."""
+        """The table as LaTeX (booktabs, tabularx); columns that do not fit form further blocks."""
         about = " ".join(map(_escaped, (f"{self.listing.title}.", *self.listing.notes)))
-        blocks = map(_latex_block, self._blocks())
-        return _LATEX.format(about=about, blocks="\n\\par\\medskip\n".join(blocks))
-
-    def _blocks(self) -> Iterator[list[Column]]:
-        """Yield columns that fit side by side, behind the columns that say what a row is."""
         columns = list(zip(self.listing.head, *self.listing.rows, strict=True))
         keys, others = columns[: self.keys], columns[self.keys :]
-        block, room = list(keys), self.size.inches * 72.27
-        for column in others:
-            if len(block) > len(keys) and sum(map(_points, [*block, column])) > room:
-                yield block
-                block = list(keys)
-            block.append(column)
-        yield block
+        fitting = max(1, int(self.size.inches / _WIDE) - self.keys)
+        blocks = [
+            _latex_block([*keys, *others[at : at + fitting]], self.keys)
+            for at in range(0, max(1, len(others)), fitting)
+        ]
+        return _LATEX.format(about=about, blocks="\n\\par\\medskip\n".join(blocks))
 
     def files(self, stem: str) -> list[tuple[str, bytes]]:
         """Return both forms as names and contents."""
@@ -98,58 +91,31 @@ def _escaped(text: str) -> str:
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 
-Column = tuple[str, ...]
-"""The texts of a column, its heading first."""
 _LATEX = """\
-% A table by tcplab. In the preamble: \\usepackage{{booktabs}}
+% A table by tcplab. In the preamble: \\usepackage{{booktabs,tabularx}}
 % {about}
 \\begingroup\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\\parindent0pt
 {blocks}
 \\endgroup
 """
-_LETTER, _GAP = 4.5, 6.0
-"""Points of a letter of LaTeX's footnotesize, and between two columns."""
-_LONGEST_LINES = 14, 28
-"""Letters of a line in a heading and in a cell."""
+_BLOCK = """\
+\\begin{{tabularx}}{{\\linewidth}}{{%
+*{{{keys}}}{{>{{\\raggedright\\arraybackslash}}X}}*{{{others}}}{{>{{\\raggedleft\\arraybackslash}}X}}}}
+\\toprule
+{head} \\\\
+\\midrule
+{rows} \\\\
+\\bottomrule
+\\end{{tabularx}}"""
+_WIDE = 0.85
+"""Inches of a column, in which LaTeX breaks lines."""
 
 
-def _lines(column: Column) -> list[list[str]]:
-    heading, cell = _LONGEST_LINES
-    return [
-        textwrap.wrap(text, cell if at else heading, break_long_words=False) or [""]
-        for at, text in enumerate(column)
-    ]
-
-
-def _points(column: Column) -> float:
-    return max(len(line) for cell in _lines(column) for line in cell) * _LETTER + _GAP
-
-
-def _latex_block(columns: list[Column]) -> str:
-    places = "l" + "r" * (len(columns) - 1)
-    head, *rows = zip(*map(_lines, columns), strict=True)
-    return "\n".join(
-        [
-            f"\\begin{{tabular}}{{{places}}}",
-            "\\toprule",
-            _latex_row(head, "b", places),
-            "\\midrule",
-            *(_latex_row(row, "t", places) for row in rows),
-            "\\bottomrule",
-            "\\end{tabular}",
-        ]
-    )
-
-
-def _latex_row(cells: Sequence[list[str]], at: str, places: str) -> str:
-    return " & ".join(_stacked(*cell, at) for cell in zip(cells, places, strict=True)) + r" \\"
-
-
-def _stacked(lines: list[str], place: str, at: str) -> str:
-    """Return lines one below the other, the last or the first at the height of the row."""
-    text = r"\\".join(map(_escaped, lines))
-    stack = f"\\begin{{tabular}}[{at}]{{@{{}}{place}@{{}}}}{text}\\end{{tabular}}"
-    return stack if len(lines) > 1 else text
+def _latex_block(columns: Sequence[Sequence[str]], keys: int) -> str:
+    head, *rows = (" & ".join(map(_escaped, row)) for row in zip(*columns, strict=True))
+    others = len(columns) - keys
+    body = " \\\\\n".join(rows)
+    return _BLOCK.format(keys=keys, others=others, head=head, rows=body)
 
 
 def written(place: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
