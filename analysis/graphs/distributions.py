@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Literal, TypeVar
 
@@ -69,42 +70,23 @@ def box(values: Numbers, at: float, series: int, words: str) -> list[Layer]:
         return []
     ordered = np.sort(values).astype(np.float64)
     values = np.minimum(values, finite.max())
-    low, middle, high = (float(each) for each in np.quantile(values, (0.25, 0.5, 0.75)))
+    low, middle, high = np.quantile(values, [[0.25], [0.5], [0.75]])
     reach = 1.5 * (high - low)
     inside = values[(values >= low - reach) & (values <= high + reach)]
-    ends = [(float(inside.min()), low), (high, float(inside.max()))]
+    whiskers = np.append(inside.min(), high), np.append(low, inside.max())
+    left, right, upright = np.array([at - _HALF]), np.array([at + _HALF]), np.array([at, at])
+    known = np.isfinite([np.median(ordered)])
     dots = fewer(ordered)
     across = at + _DOTS + 0.1 * spread(len(dots))
     order = np.argsort(across)
-    side, heights = np.array([at - _HALF]), np.array([middle])
-    if not np.isfinite(np.median(ordered)):
-        side, heights = side[:0], heights[:0]
+    layer = partial(Layer, words=words, series=series)
+    median = left[known], middle[known], middle[known], right[known]
     return [
-        _filled(at, low, high, series, words),
-        _whiskers(at, ends, series, words),
-        Layer(
-            replace(_STROKE, width=3),
-            "bars",
-            side,
-            heights,
-            heights,
-            side + 2 * _HALF,
-            words=words,
-            series=series,
-        ),
-        Layer(DOT, "dots", across[order], dots[order], words=words, series=series),
+        layer(_BOX, "boxes", left, low, high, right),
+        layer(_STROKE, "bars", upright, *whiskers, upright),
+        layer(replace(_STROKE, width=3), "bars", *median),
+        layer(DOT, "dots", across[order], dots[order]),
     ]
-
-
-def _filled(at: float, low: float, high: float, series: int, words: str) -> Layer:
-    left, bottom, top, right = (np.array([each]) for each in (at - _HALF, low, high, at + _HALF))
-    return Layer(_BOX, "boxes", left, bottom, top, right, words=words, series=series)
-
-
-def _whiskers(at: float, ends: list[tuple[float, float]], series: int, words: str) -> Layer:
-    low, top = (np.array(column) for column in zip(*ends, strict=True))
-    place = np.array([at, at])
-    return Layer(_STROKE, "bars", place, low, top, place, words=words, series=series)
 
 
 Direction = Literal["x", "y"]
@@ -205,9 +187,9 @@ def ratio_axis(label: str, numbers: Sequence[float]) -> Axis:
     return Axis(label, "", log=True, range=(1 / widest, widest))
 
 
-def no_difference(words: str) -> Layer:
-    """Return a line down at a ratio of 1."""
-    return Layer(REFERENCE, "moments", np.ones(1), np.zeros(1), words=words)
+def no_difference(words: str, at: float = 1.0) -> Layer:
+    """Return a line down, by default at a ratio of 1."""
+    return Layer(REFERENCE, "moments", np.array([at]), np.zeros(1), words=words)
 
 
 _MARGIN = 0.08

@@ -118,7 +118,8 @@ class StageFrame:
             rank += bool(self.join[at] <= self.time < self.leave[at])
             colour, size = (VERMILLION, 15) if is_again[at] else (BLUE, 9)
             x, y = self._place(int(at), rank)
-            yield _dot(x, y, colour, size)
+            dot = f'stroke-width="{size}" stroke-linecap="round" d="M{x:.0f} {y:.0f}h0"'
+            yield f'<path stroke="{colour}" {dot}/>'
             if is_lost[at]:
                 yield f'<path stroke="{BLACK}" d="M{x - 5:.0f} {y - 5:.0f}l10 10m0 -10l-10 10"/>'
 
@@ -145,10 +146,3 @@ class StageFrame:
             x = _RIGHT - passed * (_RIGHT - _LEFT)
             colour, bar = (PURPLE, "m12 -6h3v12h-3z") if at in with_blocks else (GREEN, "")
             yield f'<path fill="{colour}" d="M{x - 6:.0f} {_ACK}l10 -5v10z{bar}"/>'
-
-
-def _dot(x: float, y: float, colour: str, size: int) -> str:
-    return (
-        f'<path stroke="{colour}" stroke-width="{size}" stroke-linecap="round"'
-        f' d="M{x:.0f} {y:.0f}h0"/>'
-    )

@@ -12,8 +12,6 @@ _WIDE, _HIGH = 60, 34  # px of a node
 _EDGE = 8
 _MOST_ROWS = 3
 """Nodes above each other at one switch; more become one box."""
-_MOST_NAMED = 8
-"""Links that a screen reader says."""
 _THIN, _THICK = 1.5, 9.0
 
 Place = tuple[float, float]
@@ -66,7 +64,8 @@ def _boxes(network: TopologySpec) -> Iterable[_Box]:
     ends = {spine[0]: spine[1], spine[-1]: spine[-2]} if len(spine) > 2 else {}
     inner = spine[1:-1] or spine
     for switch in inner:
-        hanging = tuple(name for name in _neighbours(network, switch) if name not in spine)
+        peers = (port.peer for port in network.ports_of[switch])
+        hanging = tuple(name for name in peers if name not in spine)
         x = column[switch]
         if len(inner) > 1 and switch == ends.get(spine[0]):
             x -= _COLUMN
@@ -95,10 +94,6 @@ def _spine(network: TopologySpec) -> list[str]:
     back = [[farthest, *(port.peer for port in network.path(farthest, target))] for target in hosts]
     longest = max(back, key=len)
     return longest if longest[0] == hosts[0] else longest[::-1]
-
-
-def _neighbours(network: TopologySpec, name: str) -> list[str]:
-    return [port.peer for port in network.ports_of[name]]
 
 
 def _links(network: TopologySpec, places: dict[str, Place]) -> Iterable[str]:

@@ -92,11 +92,12 @@ def _at(samples: Sequence[SocketSample], direction: CaptureDirection) -> Whole:
 
 def draw_rtt(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
     """Draw each round trip at the time of its ACK, and the socket's smoothed value if known."""
-    times, rtts, numbers = _measured(direction)
+    answers, some = direction.answers, direction.answers.rtt >= 0
+    records = {"record": answers.number[some]}
     smoothed = np.array([round(sample.rtt * 1e9) for sample in samples], dtype=np.int64)
     return plain(
         "rtt",
-        Layer("rtt", "dots", times, rtts, fields={"record": numbers}),
+        Layer("rtt", "dots", answers.time[some], answers.rtt[some], fields=records),
         Layer("smoothed", "stairs", _at(samples, direction), smoothed),
         at_receiver=direction.at_receiver,
     )
@@ -110,11 +111,6 @@ def draw_rtt_distribution(direction: CaptureDirection) -> Graph:
     at = np.quantile(rtts, shares, method="inverted_cdf") if len(rtts) else shares
     layer = Layer("share", "stairs", at, shares)
     return replace(plain("rtt_distribution", layer, at_receiver=direction.at_receiver), x=RTT)
-
-
-def _measured(direction: CaptureDirection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    some = direction.answers.rtt >= 0
-    return direction.answers.time[some], direction.answers.rtt[some], direction.answers.number[some]
 
 
 def draw_in_flight(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:

@@ -20,7 +20,6 @@ from analysis.graphs.distributions import (
 from analysis.graphs.layers import (
     BLUE,
     GREY,
-    REFERENCE,
     VERMILLION,
     Axis,
     Graph,
@@ -65,7 +64,8 @@ def differences(
     values = [_ranged(-float(row), each) for row, each in enumerate(shown)]
     numbers = extremes(values)
     across = ratio_axis(first, numbers) if scale == "ratio" else _difference_axis(samples, numbers)
-    layers = [*_marks(values, shown), _neutral(scale)]
+    neutral = no_difference("no difference", float(scale == "ratio"))
+    layers = [*_marks(values, shown), neutral]
     drawn = rows_graph("differences_0", across, names, layers, _ROW)
     left = len(comparisons) - len(shown)
     caption = (
@@ -100,12 +100,6 @@ def _difference_axis(samples: SweepSamples, numbers: Sequence[float]) -> Axis:
     widest = 1.05 * max(map(abs, numbers)) or 1.0
     label = f"the first of each row, less the second ({samples.unit})"
     return Axis(label, "", range=(-widest, widest))
-
-
-def _neutral(scale: str) -> Layer:
-    if scale == "ratio":
-        return no_difference("no difference")
-    return Layer(REFERENCE, "moments", np.zeros(1), np.zeros(1), words="no difference")
 
 
 def _marks(values: Sequence[RangedValue], shown: Sequence[LevelComparison]) -> Iterator[Layer]:

@@ -98,17 +98,12 @@ def _environment(*, is_html: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"markdown": _markdown, "before_range": _before_range, "range": _range}
+    environment.filters |= {
+        "markdown": _markdown,
+        "before_range": lambda cell: cell.partition(" (")[0],
+        "range": lambda cell: "".join(cell.partition(" (")[1:]).strip(),  # a separate line
+    }
     return environment
-
-
-def _before_range(cell: str) -> str:
-    return cell.partition(" (")[0]
-
-
-def _range(cell: str) -> str:
-    """Return the bracket after a median, which the page puts on a separate line."""
-    return "".join(cell.partition(" (")[1:]).strip()
 
 
 def _markdown(text: str) -> str:

@@ -147,12 +147,11 @@ def series_caption(seeds: int, quantities: Sequence[str]) -> str:
 def banded(name: str, panels: Sequence[SeriesPanel], edges: Numbers) -> list[Graph]:
     """Return a graph for each panel that has values, all on one axis."""
     drawn = [graph for panel in panels if (graph := _graph(name, panel, edges)).layers]
-    top = max(map(_top, drawn), default=1.0)
+    edges_of = [
+        layer.y if layer.top is None else layer.top for each in drawn for layer in each.layers
+    ]
+    top = max((float(edge.max()) for edge in edges_of), default=1.0)
     return [replace(each, y=replace(each.y, range=(0.0, 1.15 * top or 1.0))) for each in drawn]
-
-
-def _top(graph: Graph) -> float:
-    return max(float((layer.y if layer.top is None else layer.top).max()) for layer in graph.layers)
 
 
 def _graph(name: str, panel: SeriesPanel, edges: Numbers) -> Graph:
