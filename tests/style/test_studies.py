@@ -27,7 +27,6 @@ OTHER_MEANINGS = {
     "analysis/graphs/layers.py": "sack: a series of a graph",
     "analysis/graphs/timelines.py": "sack: a series of a graph",
     "analysis/flows/columns.py": "sack: a kind of retransmission",
-    "analysis/reporting/studies.py": "sack: a parameter",
     "analysis/analyze/causes.py": "reordering: a cause",
     "analysis/analyze/facts.py": "sack: a kind of retransmission",
     "testbed/guest/socket_sampling.py": "sack, reordering: fields of ss",
