@@ -93,11 +93,10 @@ def summarize(values: Sequence[float], mean_of: int = 1) -> Measurement | None:
 
 def published_span(printed: str, unit: str) -> ValueSpan:
     """Return the range of a number as printed, such as 9.35 to 9.45; of rates and times 2 %."""
-    value = float(printed)
-    around = max(
-        _half_a_digit(printed),
-        TOLERANCE * abs(value) if _RATE_OR_TIME.fullmatch(unit.strip()) else 0.0,
-    )
+    value, exponent = float(printed), Decimal(printed).as_tuple().exponent
+    around = 0.5 * 10.0 ** min(exponent, 0) if isinstance(exponent, int) else 0.0
+    if _RATE_OR_TIME.fullmatch(unit.strip()):
+        around = max(around, TOLERANCE * abs(value))
     return ValueSpan(value - around, value + around)
 
 
