@@ -31,6 +31,7 @@ class Cause(StrEnum):
     BRIEF = "brief"
     LINK = "link rate"
     START = "slow start"
+    FLIGHT = "data in flight"
     MARKS = "congestion marks"
     REORDERING = "reordering"
     DELAYED_ACK = "delayed ACKs"
@@ -59,8 +60,8 @@ class SlownessVerdict:
     whole: str = "busy time"
     packets: tuple[int, int] = (0, 0)
     confidence: str = "high"
-    lost: str = ""
-    """What the capture itself lost, if the cause depends on that."""
+    doubt: str = ""
+    """A fault of the capture on which the cause depends, as a clause."""
 
     @property
     def sentence(self) -> str:
@@ -81,8 +82,8 @@ class SlownessVerdict:
         share = "" if self.share is None else f"{fmt.share(self.share, 1)} of {self.whole}"
         several = fmt.packets(*self.packets) if self.packets[0] else ""
         doubt = "" if self.confidence == "high" else f"{self.confidence} confidence"
-        lost = f"but the capture lost {self.lost}" if self.lost else ""
-        evidence = "; ".join(filter(None, (share, several, doubt, lost)))
+        fault = f"but {self.doubt}" if self.doubt else ""
+        evidence = "; ".join(filter(None, (share, several, doubt, fault)))
         text = f"{_BEGINNINGS[self.cause]}: {self.because}"
         return text + (f" ({evidence})." if evidence else ".")
 
@@ -143,12 +144,14 @@ class Features:
     Times are in ns, sizes in bytes. `trip` is the shortest known round trip, 0 if unknown; `server`
     is the time that the called end took for its answers, `client` that of the opener before its
     next requests, `first_waits` those of both before the first data of all; `answers` are the turns
-    of both. With `is_mutual` both ends speak unasked; `message` is the mean payload of a segment,
-    `message_time` the mean time between two. `waits` is the time of waits for timers, `ack_waits`
-    what ACKs from behind a capture in the middle take of it at most; `idle` is that without data
-    within `data_time`. `repaired` are losses whose repair was seen as it arrived, `repairs`
-    retransmissions not known to be needless. The window is the other end's. `silences` are, for
-    each way, repeats without an answer and for how long. `policing` is 1 or more if a token bucket
+    of both. With `is_mutual` both ends speak unasked, with `is_alike` perhaps; `message` is the
+    mean payload of a segment, `message_time` the mean time between two. `clock_back` is how far
+    time goes backwards in the file, `stall` the longest pause of both ends at most. `waits` is the
+    time of waits for timers, `ack_waits` what ACKs from behind a capture in the middle take of it
+    at most; `idle` is that without data within `data_time`. `repaired` are losses whose repair was
+    seen as it arrived, `repairs` retransmissions not known to be needless. The window is the other
+    end's, `flight` the most that the sender had outstanding. `silences` are, for each way, repeats
+    without an answer and for how long. `policing` is 1 or more if a token bucket
     explains the losses, None if the segments cannot be read.
     """
 
@@ -172,7 +175,10 @@ class Features:
     first_waits: tuple[int, int] = (0, 0)
     is_timed: bool = True
     lost_share: float = 0.0
+    clock_back: int = 0
+    stall: int = 0
     is_mutual: bool = False
+    is_alike: bool = False
     message: int = 1460
     message_time: int = 0
     idle: int = 0
@@ -187,6 +193,7 @@ class Features:
     window: int = 0
     window_least: int = 0
     window_mean: int = 0
+    flight: int = 0
     loss_events: int = 0
     loss_delay: int | None = None
     retransmissions: int = 0
@@ -371,7 +378,7 @@ def features(facts: ConnectionFacts) -> Features:
         acknowledged=int(main["bytes_acknowledged"]),
         answered=main.answered,
         lacks_acks=main.place != "unknown" and main.carried > sent_windows,
-        has_sack=bool(main["req_sack"] == main.back("req_sack") == "Y"),
+        has_sack=_has_sack(facts),
         is_unscaled=_is_unscaled(facts),
         is_reset=_is_reset(facts),
         busy_time=busy,
@@ -382,7 +389,10 @@ def features(facts: ConnectionFacts) -> Features:
         first_waits=(int(server["first_data_wait"] or 0), int(client["first_data_wait"] or 0)),
         is_timed=not facts.file or 2 * facts.file.timeless < facts.file.packets,
         lost_share=facts.file.lost / (facts.file.packets + facts.file.lost) if facts.file else 0.0,
+        clock_back=0 if not facts.file or facts.file.is_sorted else facts.file.longest_back,
+        stall=round(1e6 * min(float(way["idletime_max"] or 0) for way in facts.directions)),
         is_mutual=_is_mutual(facts),
+        is_alike=_is_alike(facts),
         message=facts.carried // max(packets, 1),
         message_time=facts.duration // max(packets, 1),
         idle=int(main["limited_application"]) - int(main["delayed_ack_time"]),
@@ -397,6 +407,7 @@ def features(facts: ConnectionFacts) -> Features:
         window=int(main.back("max_win_adv")),
         window_least=int(main.back("min_win_adv")),
         window_mean=int(main.back("avg_win_adv")),
+        flight=int(main["max_owin"] or 0),
         loss_events=int(main["loss_events"]),
         loss_delay=main["loss_delay"],
         retransmissions=int(main["retransmissions"]),
@@ -423,10 +434,15 @@ def features(facts: ConnectionFacts) -> Features:
 
 
 def _is_mutual(facts: ConnectionFacts) -> bool:
-    """True if neither end asks the other: by its port, or as both send messages of one size."""
+    """True if neither end asks the other: by its port, or as all messages have one size."""
+    sizes = {way[f"{end}_segm_size"] for way in facts.directions for end in ("min", "max")}
+    return len(sizes) == 1 or bool(UNASKED & {facts.row["port_a"], facts.row["port_b"]})
+
+
+def _is_alike(facts: ConnectionFacts) -> bool:
+    """True if both ends send messages of one size, of which none need be an answer."""
     sizes = [int(way["avg_segm_size"]) for way in facts.directions]
-    ports = {int(facts.row["port_a"]), int(facts.row["port_b"])}
-    return bool(UNASKED & ports) or max(sizes) < 2 * min(sizes)
+    return max(sizes) < 2 * min(sizes)
 
 
 def silence(facts: ConnectionFacts, way: DirectionFacts) -> int:
@@ -453,6 +469,11 @@ def _queueing(main: DirectionFacts, percent: int) -> int:
     if not measures or main["rtt_min"] is None:
         return before
     return max(int(main[f"rtt_p{percent}"]) - int(main["rtt_min"]), before)
+
+
+def _has_sack(facts: ConnectionFacts) -> bool:
+    """True unless a SYN that is known does not permit SACK."""
+    return all(way["req_sack"] == "Y" or not way["options_known"] for way in facts.directions)
 
 
 def _is_unscaled(facts: ConnectionFacts) -> bool:

@@ -293,6 +293,8 @@ def _of_connection(row: Values, other: str) -> Iterator[str]:
     is_one_way, known = _one_way(row), _both(row, "options_known")
     if is_one_way:
         yield other or _DOUBTS["one_way"]
+    elif any(syns and not whole for syns, whole in zip(_both(row, "syns"), known, strict=True)):
+        yield _DOUBTS["cut"]
     elif sum(_both(row, "actual_data_pkts")) and not all(known):
         host = row["host_a"] if known[1] else row["host_b"]
         yield _DOUBTS["half_scaled"].format(host=host) if any(known) else _DOUBTS["unscaled"]

@@ -9,9 +9,11 @@ round trip of the handshake (core/src/sender_view.rs).
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from math import log
 
 from analysis import fmt
 from analysis.analyze.causes import (
+    FIRST_WINDOW,
     LONG_TRIP,
     TABLE,
     Cause,
@@ -45,6 +47,10 @@ LACKING = 0.05
 """Share of acknowledged bytes that a capture may lack; what it lost looks like idle time."""
 SILENCE = 3 * 10**9
 """ns; a hole that is not filled for so long stays open."""
+LONGEST_TIMER = 120 * 10**9
+"""ns; no retransmission timer is longer (TCP_RTO_MAX of Linux)."""
+GROWTH = 1.5
+"""Factor by which slow start grows in a round trip at least, with delayed ACKs (RFC 5681, 3.1)."""
 UNANSWERED = 3
 """Repeats without an answer, below which a capture may have ended too early."""
 STEADY = 0.8
@@ -90,9 +96,15 @@ def verdict(facts: ConnectionFacts) -> SlownessVerdict:
     """Return why a connection is slow, or why that cannot be told."""
     f = features(facts)
     found = decide(f).verdict(f, facts)
-    if facts.file and facts.file.lost and found.cause not in _CERTAIN:
+    if found.cause in _CERTAIN:
+        return found
+    if facts.file and facts.file.lost:
         low = "low" if f.lost_share > LACKING else found.confidence
-        found = replace(found, lost=lost_packets(facts.file), confidence=low)
+        doubt = f"the capture lost {lost_packets(facts.file)}"
+        return replace(found, doubt=doubt, confidence=low)
+    if f.clock_back and found.cause != Cause.UNKNOWN:
+        doubt = f"time goes backwards in the file, by up to {fmt.seconds(f.clock_back)}"
+        return replace(found, doubt=doubt, confidence="low")
     return found
 
 
@@ -101,7 +113,8 @@ def decide(f: Features) -> CauseRule:
         return _UNKNOWN
     if opening := next((rule for rule in OPENING if rule.when(f)), None):
         return opening
-    if not f.answered or f.lacking > LACKING or f.lacks_acks:
+    is_lacking = not f.answered or f.lacking > LACKING or f.lacks_acks
+    if is_lacking or _is_stepped(f) or _is_stalled(f):
         return _UNKNOWN
     fitting = [rule for rule in RULES if rule.fits(f)]
     best = max(fitting, key=lambda rule: rule.share(f) or 0.0, default=_UNKNOWN)
@@ -141,6 +154,16 @@ def _packets(name: str, f: Features, facts: ConnectionFacts) -> tuple[int, int]:
     if name == "delayed_ack":
         way = max(facts.directions, key=lambda way: int(way["delayed_ack_time"]))
     return int(way[f"{name}_first"]), int(way[f"{name}_last"])
+
+
+def _is_stepped(f: Features) -> bool:
+    """Return whether a clock that was set back leaves no duration."""
+    return bool(f.clock_back) and f.segments > 1 and f.duration <= 0
+
+
+def _is_stalled(f: Features) -> bool:
+    """Return whether data was in flight longer than any timer, without a packet."""
+    return f.stall > LONGEST_TIMER and f.congested >= f.stall
 
 
 def _losing(f: Features) -> bool:
@@ -221,6 +244,12 @@ def _starts(f: Features) -> bool:
     return f.congested >= SHORT * f.time and not is_other
 
 
+def _holds(f: Features) -> bool:
+    """Return whether data took more round trips than slow start, and two more, needs for it."""
+    rounds = log(max(f.carried / (FIRST_WINDOW * f.segment), 1), GROWTH) + 2
+    return bool(f.trip) and f.congested > rounds * f.trip
+
+
 def _open_window(f: Features) -> int:
     """Return the window that counts: it grows, or only a SYN offers more."""
     return f.window_mean if f.window_mean < STEADY * f.window else f.window
@@ -257,6 +286,11 @@ def _silent_way(f: Features) -> int | None:
 def _answers(f: Features, time: int, turns: int) -> bool:
     """Return whether an end took long; a keep-alive's byte answers no data."""
     return time >= max(MOST * f.time, f.trip) and turns > 0
+
+
+def _is_unclear(f: Features) -> bool:
+    """Return whether small messages may be late answers, or unasked."""
+    return f.is_alike and f.is_sparse and not f.is_mutual and f.server >= MOST * f.time
 
 
 def _is_idle(f: Features) -> bool:
@@ -343,12 +377,17 @@ def _unknown(f: Features, facts: ConnectionFacts) -> str:
     is_short = f.segments < 10 and f.duration < 10 * f.trip
     reasons = {
         "packets without a time show no cause": not f.is_timed,
+        f"time goes backwards in the file, by {fmt.seconds(f.clock_back)}": _is_stepped(f),
+        f"data was in flight for {fmt.seconds(f.stall)} without a packet, longer than any timer"
+        " of TCP: a clock was set, or a host or the capture slept": _is_stalled(f),
         "no data was captured": not f.segments,
         "only one direction was captured": not f.answered,
         f"the capture lacks {lacking} of the acknowledged bytes": f.lacking > LACKING,
         "the capture lacks ACKs: more was sent than those it has can allow": f.lacks_acks,
         "without the handshake the place of the capture is not known": f.place == "unknown",
         "the connection is too short to have a limit": is_short,
+        f"messages of {f.message} B, one in {fmt.seconds(f.message_time)}, may be unasked or late"
+        " answers": _is_unclear(f),
         f"{fmt.size(f.carried)} fit the first congestion window": f.is_small,
     }
     usual = "no cause has a third of the time"
@@ -380,6 +419,8 @@ WORDS: Mapping[str, Callable[[Features, ConnectionFacts], str]] = {
     "marks": lambda f, _: fmt.counted(f.marked, "mark"),
     "queue": lambda f, _: fmt.milliseconds(f.queue_p50),
     "trip": lambda f, _: fmt.milliseconds(f.trip),
+    "flight": lambda f, _: f"{f.flight / 1024:.3g} KiB",
+    "flight_rate": lambda f, _: fmt.rate(8e9 * f.flight / f.trip),
     "rate": lambda _, facts: fmt.rate(facts.directions[0]["rate"]),
     "size": lambda f, _: fmt.size(f.carried),
     "waits": lambda f, _: f"{f.delayed[1]:,} times",
@@ -439,13 +480,19 @@ _CONDITIONS: Mapping[str, _Condition] = {
     "marks": (_marks, _congested),
     "bloat": (lambda f: _queues(f) and _is_bloated(f), _congested),
     "link": (lambda f: _queues(f) and not _is_bloated(f) and not f.is_small, _congested),
-    "start": (_starts, _congested),
+    "flight": (lambda f: _starts(f) and _holds(f) and not f.is_far, _congested),
+    "hidden_flight": (lambda f: _starts(f) and _holds(f) and f.is_far, _congested),
+    "start": (lambda f: _starts(f) and not _holds(f), _congested),
     "delayed": (
         lambda f: f.delayed[1] >= 2 and f.delayed[0] >= MOST * f.time,
         lambda f: min(f.delayed[0] / f.time, 1.0),
     ),
     "server": (
-        lambda f: f.server >= f.client and _answers(f, f.server, f.answers[0]) and not _is_idle(f),
+        lambda f: (
+            f.server >= f.client
+            and _answers(f, f.server, f.answers[0])
+            and not (_is_idle(f) or _is_unclear(f))
+        ),
         lambda f: f.server / f.time,
     ),
     "client": (
@@ -494,5 +541,5 @@ _OF_PROGRAMS = (Cause.SERVER, Cause.CLIENT, Cause.IDLE, Cause.PAUSES)
 """Causes that a longer time before the first data outweighs."""
 _CERTAIN = (Cause.REFUSED, Cause.RESET, Cause.WINDOW, Cause.UNSCALED, Cause.CLOSED, Cause.PATH)
 """Causes that packets prove which were captured."""
-_FAULTLESS = (Cause.BRIEF, Cause.LINK, Cause.START, Cause.UNKNOWN)
+_FAULTLESS = (Cause.BRIEF, Cause.LINK, Cause.START, Cause.FLIGHT, Cause.UNKNOWN)
 """Causes that leave the end of the connection as the first thing to say."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from analysis.__main__ import main
 from analysis.analyze.causes import REMEDIES, Cause, SlownessVerdict, features
 from analysis.analyze.facts import connection
 from analysis.analyze.verdict import verdict
+from tests.analysis import frames
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.frames import ACK, RST, simple_blocks
 from tests.analysis.looking import Look, only_connection
@@ -429,6 +431,61 @@ def test_keep_alives_of_programs_are_idle(look: Look, port: int) -> None:
         flow.b.send(18 + 30 * turn, 19)
         flow.a.ack(18.2 + 30 * turn)
     assert judged(look, flow).cause == Cause.IDLE
+
+
+def test_late_answers_may_be_unasked(look: Look) -> None:
+    flow = MadeCapture().flow(ports=(40000, 5001)).open(rtt=0.02)
+    for turn in range(3):
+        flow.a.send(1 + 31 * turn, 31)
+        flow.b.ack(1.02 + 31 * turn)
+        flow.b.send(31 + 31 * turn, 38)
+        flow.a.ack(31.001 + 31 * turn)
+    found = judged(look, flow)
+    assert found.cause == Cause.UNKNOWN and "may be unasked or late answers" in found.sentence
+
+
+def talk() -> MadeFlow:
+    """Ten segments a round trip."""
+    flow = MadeCapture().flow().open(rtt=TRIP)
+    for number in range(20):
+        flow.a.burst(0.5 + number * TRIP, 10, gap=1e-4, size=FULL)
+        flow.b.ack(0.49 + (number + 1) * TRIP)
+    return flow
+
+
+def test_a_flight_that_stays_is_no_slow_start(look: Look) -> None:
+    found = judged(look, talk())
+    assert found.cause == Cause.FLIGHT and "14.1 KiB in flight" in found.sentence
+
+
+def test_options_that_are_cut_off_are_not_known(look: Look, tmp_path: Path) -> None:
+    flow = windows(MadeCapture(snaplen=54).flow(scales=(None, None)).open(rtt=TRIP), False)
+    assert judged(look, flow).cause != Cause.UNSCALED
+    path = flow.capture.write(tmp_path)
+    output = CliRunner().invoke(main, ["analyze", str(path)]).output
+    assert "the options of a SYN are cut off" in " ".join(output.split())
+
+
+def stepped(by: float) -> MadeFlow:
+    """A talk whose clock is set after half of its packets."""
+    flow = talk()
+    half = len(flow.capture.records) // 2
+    later = [
+        replace(record, time=record.time + round(by * 1e9))
+        for record in flow.capture.sorted()[half:]
+    ]
+    flow.capture.records[:] = [*flow.capture.sorted()[:half], *later]
+    return flow
+
+
+@pytest.mark.parametrize(
+    ("by", "said"), [(-3600, "time goes backwards"), (3600, "a clock was set, or a host")]
+)
+def test_a_clock_that_was_set_shows_no_cause(tmp_path: Path, by: float, said: str) -> None:
+    capture = stepped(by).capture
+    path = capture.write(tmp_path, frames.pcap(capture.records, link=capture.link))
+    output = CliRunner().invoke(main, ["analyze", str(path)]).output
+    assert "Cannot tell" in output and said in " ".join(output.split())
 
 
 @pytest.mark.parametrize("size", [620, 1460])

@@ -68,7 +68,7 @@ def test_resets_without_a_connection_break_nothing_off(look: Look) -> None:
 def test_marks_are_the_reason_if_the_network_marks(look: Look) -> None:
     found = judged(look, download(ecn=7))
     assert found.cause == Cause.MARKS and "50 marks" in found.because
-    assert judged(look, download()).cause == Cause.START
+    assert judged(look, download()).cause == Cause.FLIGHT
 
 
 @pytest.mark.parametrize("size", [0, 1])

@@ -33,6 +33,10 @@ QUEUED = replace(LOSSY, queue_p50=50 * MS, queue_p95=80 * MS, loss_delay=80 * MS
 BLIND = replace(QUEUED, has_sack=False, queue_p50=0, queue_p95=0)
 MARKED = replace(SOUND, limited_network=8 * S, marked=3)
 MIDDLE = replace(SOUND, place="middle", limited_network=8 * S, waits=8 * S, ack_waits=8 * S)
+HELD = replace(
+    SOUND, trip=S, busy_time=6 * S, limited_network=6 * S, carried=73912, acknowledged=73912
+)
+"""Six round trips for what slow start sends in four, and two more."""
 HOLE = replace(SOUND, acknowledged=0, most_repeats=3, timer_repeats=3, smaller_arrived=True)
 TURNS = replace(SOUND, busy_time=0, answers=(3, 3), client=9 * S, client_p50=3 * S)
 """A client that takes as long for each turn."""
@@ -125,7 +129,7 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
         replace(QUEUED, place="middle", queue_p50=0, queue_p95=0, loss_delay=80 * MS),
         {"repairs": (51, 50)},
     ),
-    (Cause.START, SOUND, {"limited_network": (2500 * MS, 2499 * MS)}),
+    (Cause.START, replace(SOUND, trip=200 * MS), {"limited_network": (2500 * MS, 2499 * MS)}),
     (Cause.CLOSED, replace(SOUND, windowed=4 * S, trip=0), {"closed": (3500 * MS, 3499 * MS)}),
     (
         Cause.CLOSED,
@@ -148,6 +152,10 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
         replace(SOUND, windowed=9 * S, window=12500000, carried=10**7 + 1),
         {"window_mean": (9999999, 10000000)},
     ),
+    (Cause.FLIGHT, HELD, {"carried": (73912, 73913)}),
+    (Cause.FLIGHT, HELD, {"limited_network": (6 * S, 5999 * MS)}),
+    (Cause.FLIGHT, replace(HELD, place="receiver"), {"limited_network": (6 * S, 5999 * MS)}),
+    (Cause.START, HELD, {"trip": (0, S)}),
     (Cause.UNSCALED, replace(SOUND, windowed=9 * S), {"is_unscaled": (True, False)}),
     (Cause.TIMEOUT, replace(MIDDLE, ack_waits=0), {"loss_events": (1, 0)}),
     (Cause.TIMEOUT, MIDDLE, {"loss_events": (4, 5)}),
@@ -175,6 +183,23 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
         replace(TURNS, server=9 * S, is_mutual=True, message=535, message_time=S),
         {"message_time": (S, S - 1)},
     ),
+    (
+        Cause.UNKNOWN,
+        replace(TURNS, server=9 * S, is_alike=True, message=535, message_time=S),
+        {"is_mutual": (False, True)},
+    ),
+    (
+        Cause.UNKNOWN,
+        replace(TURNS, server=9 * S, client=0, message=535, message_time=S),
+        {"is_alike": (True, False)},
+    ),
+    (
+        Cause.UNKNOWN,
+        LOSSY,
+        {"stall": (120 * S + 1, 120 * S), "limited_network": (121 * S, 121 * S)},
+    ),
+    (Cause.UNKNOWN, replace(LOSSY, stall=121 * S), {"limited_network": (121 * S, 121 * S - 1)}),
+    (Cause.UNKNOWN, replace(LOSSY, duration=0), {"clock_back": (1, 0)}),
     (Cause.CLIENT, SOUND, {"first_waits": ((0, 3500 * MS), (0, 3499 * MS))}),
     (Cause.SERVER, SOUND, {"first_waits": ((3500 * MS, 0), (3499 * MS, 0))}),
     (Cause.PATH, FAR, {"trip": (200 * MS, 200 * MS - 1)}),

@@ -123,7 +123,7 @@ pub fn agree(
     other: &mut Direction,
     compatible: bool,
 ) {
-    this.is_told = true;
+    this.is_told |= compatible || !rare.is_cut;
     this.mss = rare.mss.unwrap_or(this.mss);
     this.sack_permitted |= rare.sack_permitted;
     if let Some(scale) = rare.scale {

@@ -216,7 +216,7 @@ pub struct Direction {
     pub syn_acks: u32,
     pub fins: u32,
     pub resets: u32,
-    /// Whether its SYN was seen, perhaps before the period, and with it what it asks for.
+    /// Whether its SYN was seen whole, perhaps before the period, and with it what it asks for.
     pub is_told: bool,
     pub scaled: bool,
     pub sack_permitted: bool,

@@ -104,15 +104,22 @@ impl Segment {
     }
 
     #[inline(always)]
-    fn options(&mut self, options: &[u8], urgent: Option<u16>, rare: &mut RareFields) {
+    fn options(
+        &mut self,
+        options: &[u8],
+        urgent: Option<u16>,
+        is_cut: bool,
+        rare: &mut RareFields,
+    ) {
         let (timestamps, rest) = leading_timestamps(options);
         if let Some(stamps) = timestamps {
             self.stamps = stamps;
         }
-        let has_more = urgent.is_some() || rest.iter().any(|byte| *byte > PADDING);
+        let has_more = urgent.is_some() || is_cut || rest.iter().any(|byte| *byte > PADDING);
         (self.is_stamped, self.is_rare) = (timestamps.is_some(), has_more);
         if has_more {
             self.rest(rest, urgent, rare);
+            rare.is_cut = is_cut;
         }
     }
 
@@ -283,6 +290,7 @@ fn tcp(
     segment.payload = payload;
     segment.missing = payload - there;
     let urgent = (flags & URG != 0).then(|| pair(header, 18));
-    segment.options(&header[20..(size as usize).min(header.len())], urgent, rare);
+    let end = (size as usize).min(header.len());
+    segment.options(&header[20..end], urgent, end < size as usize, rare);
     Ok(())
 }

@@ -19,6 +19,8 @@ pub struct RareFields {
     pub multipath: Option<Multipath>,
     /// The sender's key of MP_CAPABLE, or the token of MP_JOIN.
     pub key: u64,
+    /// Whether a short snap length cut options off.
+    pub is_cut: bool,
 }
 
 /// Of a SYN: whether it asks for a cookie or has one.
@@ -49,6 +51,7 @@ pub static NO_RARE_FIELDS: RareFields = RareFields {
     has_ecn_counters: false,
     multipath: None,
     key: 0,
+    is_cut: false,
 };
 
 /// TSval and TSecr.
