@@ -204,9 +204,13 @@ def doubts(capture: ListedCapture) -> list[str]:
     return [*_of_file(capture.file), *_of_connections(capture)]
 
 
+def _is_short(file: FileFacts) -> bool:
+    return 0 < file.snaplen < _SHORT
+
+
 def _of_file(file: FileFacts) -> Iterator[str]:
     found = {
-        "short": 0 < file.snaplen < _SHORT and file.tcp_segments,
+        "short": _is_short(file) and file.tcp_segments,
         "lost": file.lost,
         "timeless": file.timeless,
         "link_type": "link type not known" in file.ignored,
@@ -283,6 +287,8 @@ def _of_connections(capture: ListedCapture) -> Iterator[str]:
         row = dict(zip(_COLUMNS, values, strict=True))
         for sentence in _of_connection(row, other):
             doubted.setdefault(sentence, []).append(row["connection"])
+    if _is_short(capture.file):
+        doubted.pop(_DOUBTS["cut"], None)  # said of the whole file
     for sentence, numbers in doubted.items():
         if numbers:
             yield f"{_which(numbers, capture.height)}: {sentence}"
