@@ -18,14 +18,7 @@ from labs.definition.assignment import (
     variant,
     variant_from,
 )
-from labs.instructor.commands import (
-    bank_command,
-    course_option,
-    lint_command,
-    new_command,
-    oral_command,
-    preview_command,
-)
+from labs.instructor import commands as instructor
 from topologies.errors import UsageError
 
 _runs_option = click.option("--out", type=FOLDER, default=Path("runs"), show_default=True)
@@ -37,8 +30,8 @@ def lab() -> None:
     """Start a lab, do its runs, check and pack the answers."""
 
 
-for _command in (preview_command, lint_command, bank_command, oral_command, new_command):
-    lab.add_command(_command)
+for _name in ("preview", "lint", "bank", "oral", "new"):
+    lab.add_command(getattr(instructor, f"{_name}_command"))
 
 
 @lab.command("list")
@@ -59,7 +52,7 @@ def list_command() -> None:
     metavar="FILE",
     help="The file of variants that your instructor gave out; without it you study by yourself.",
 )
-@course_option
+@instructor.course_option
 @click.option(
     "--language",
     default=catalogue.FIRST_LANGUAGE,
@@ -257,7 +250,7 @@ def status_command(folders: tuple[Path, ...], roster: Path | None, out: Path | N
     metavar="FILE",
     help="A table with a column id, or one id in a line.",
 )
-@course_option
+@instructor.course_option
 @click.option("--out", type=FILE, metavar="FILE", help="[default: LAB-variants.json]")
 def variants_command(name: str, roster: Path, course_file: Path | None, out: Path | None) -> None:
     """Write the file that students start from: every variant of the class, without names."""
@@ -274,7 +267,7 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
 @lab.command("key")
 @click.argument("name", metavar="LAB")
 @click.option("--student", required=True, metavar="ID", help="The student whose run gives the key.")
-@course_option
+@instructor.course_option
 @click.option("--module", type=FILE, metavar="FILE", help="The student's module.")
 @_runs_option
 def key_command(
@@ -331,7 +324,7 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     metavar="DIR",
     help="Folder of the grades; the same command goes on after a stop.",
 )
-@course_option
+@instructor.course_option
 @click.option(
     "--students",
     "roster",

@@ -324,10 +324,8 @@ class LabSpec:
         raise UsageError(f"Lab {self.name} has no question '{name[:40]}'.", remedy)
 
     def design_of(self, run: LabRun) -> Question | None:
-        """Return the question whose answer holds the run's settings, if it has any to choose."""
         designs = (each for each in self.questions if each.kind == "design")
         return next((each for each in designs if each.run == run.name), None)
 
     def predictions_before(self, run: LabRun) -> tuple[Question, ...]:
-        """Return the predictions that are due before a run."""
         return tuple(question for question in self.questions if question.before == run.name)

@@ -215,7 +215,6 @@ class Case:
         return None if waits else self.after_lateness(self.points)
 
     def after_lateness(self, points: float | None) -> float | None:
-        """Return what lateness leaves of points."""
         return points if points is None or self.late is None else self.late.after(points)
 
     @property

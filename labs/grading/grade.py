@@ -18,21 +18,10 @@ from labs.definition.key import Key
 from labs.definition.runs import combination_of, example_module
 from labs.definition.scripts import ScriptTrial, tried
 from labs.definition.spec import LabRun, LabSpec
-from labs.grading import files, shared_work
+from labs.grading import decisions, files, shared_work
 from labs.grading.case import Case, Flag
 from labs.grading.class_grading import ClassGrading, Marked, fits, has_real_time, key_of, mark
 from labs.grading.comparison import compare, has_doubtful_packets, repeat_typed, settle
-from labs.grading.decisions import (
-    Acceptances,
-    Overrides,
-    apply_acceptances,
-    apply_dates,
-    apply_overrides,
-    date_notices,
-    hide_key,
-    read_acceptances,
-    read_overrides,
-)
 from labs.grading.exports import check_submitter
 from labs.grading.files import CourseFiles
 from labs.grading.inspection import TOOLS
@@ -80,7 +69,7 @@ def grade_all(request: ClassRequest) -> Path:
     lab, out = request.lab, request.out
     out.mkdir(parents=True, exist_ok=True)
     files.check_given(request.given, lab)
-    overrides, acceptances = read_overrides(out, lab), read_acceptances(out)
+    overrides, acceptances = decisions.read_overrides(out, lab), decisions.read_acceptances(out)
     with (
         TemporaryDirectory() as modules,
         scratch() as work,
@@ -300,8 +289,8 @@ def _with_shared_work(
 def decide_cases(
     cases: Sequence[Case],
     request: ClassRequest,
-    overrides: Overrides,
-    acceptances: Acceptances,
+    overrides: decisions.Overrides,
+    acceptances: decisions.Acceptances,
     tell: Callable[[str], None],
 ) -> list[Case]:
     worksheet, dates = request.given.worksheet, request.course.dates_of(request.lab.name)
@@ -310,12 +299,12 @@ def decide_cases(
     def decided(case: Case) -> Case:
         if request.submitters:
             case = check_submitter(case, request.people, request.submitters)
-        case = apply_overrides(case, request.lab, overrides)
-        return apply_acceptances(case, acceptances)
+        case = decisions.apply_overrides(case, request.lab, overrides)
+        return decisions.apply_acceptances(case, acceptances)
 
-    cases = [hide_key(attempt(Stage.DECIDE, case, decided), dates) for case in cases]
-    in_folder = request.submissions.is_dir()
-    cases = [attempt(Stage.DECIDE, case, apply_dates, dates, sheet, in_folder) for case in cases]
-    for notice in date_notices(cases) if dates.deadline else ():
+    cases = [decisions.hide_key(attempt(Stage.DECIDE, case, decided), dates) for case in cases]
+    known = dates, sheet, request.submissions.is_dir()
+    cases = [attempt(Stage.DECIDE, case, decisions.apply_dates, *known) for case in cases]
+    for notice in decisions.date_notices(cases) if dates.deadline else ():
         tell(notice)
     return cases

@@ -33,20 +33,7 @@ from labs.definition.answers import (
 from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.runs import FOLDER, TYPED, run_folder
 from labs.definition.spec import LabSpec
-from labs.grading.archives import (
-    AGAIN,
-    LARGEST_ARCHIVE,
-    PACK,
-    DownloadFile,
-    Opener,
-    Refusal,
-    by_machine,
-    copy_limited,
-    damage_refused,
-    folder_members,
-    members,
-    open_strangers_file,
-)
+from labs.grading import archives
 from topologies import untrusted
 from topologies.errors import TcplabError
 from topologies.notation import json_value
@@ -59,10 +46,10 @@ _MOST_FINGERPRINTED = 10_000  # files
 
 def fingerprint(source: str) -> str:
     """32 hexadecimal digits of the file or folder `source`: of all names, sizes and bytes in it."""
-    place, opener = Path(source), partial(open_strangers_file, Path(source))
-    files: list[tuple[str, Opener]] = [("", opener)]
+    place, opener = Path(source), partial(archives.open_strangers_file, Path(source))
+    files: list[tuple[str, archives.Opener]] = [("", opener)]
     if place.is_dir():
-        found = folder_members(place, _MOST_FINGERPRINTED)
+        found = archives.folder_members(place, _MOST_FINGERPRINTED)
         files = sorted(
             ((file.path, opened) for file, opened in found if not file.problem), key=itemgetter(0)
         )
@@ -203,7 +190,6 @@ def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
 
 
 def _origin(manifest: RunManifest) -> dict[str, str]:
-    """Return the versions of the code and the lab that a manifest names."""
     versions = {
         "tcplab": manifest.tcplab,
         "code": manifest.code_digest,
@@ -225,7 +211,6 @@ def _misfits(files: dict[str, str], listed: dict[str, str]) -> list[str]:
 
 
 def _pictures(folder: Path, lab: LabSpec, answers: Answers) -> dict[str, str]:
-    """Return the picture of each graph that is asked for, by question: the name of its file."""
     pictures = {}
     for question in lab.questions:
         for name in answers[question.id] if question.kind == "graph" else ():
@@ -257,45 +242,47 @@ def wanted_or_above(name: str) -> bool:
 def unpack(source: Path, target: Path) -> list[str]:
     """Copy what is wanted of an archive or a folder; the names. Raises Refusal."""
     if source.is_symlink() or not (source.is_file() or source.is_dir()):
-        raise Refusal("It is neither a file nor a folder.", PACK)
+        raise archives.Refusal("It is neither a file nor a folder.", archives.PACK)
     try:
         return _unpacked(source, target)
     except OSError as error:
-        raise Refusal(f"It cannot be unpacked ({error.strerror}).", AGAIN) from None
+        problem = f"It cannot be unpacked ({error.strerror})."
+        raise archives.Refusal(problem, archives.AGAIN) from None
 
 
 def _unpacked(source: Path, target: Path) -> list[str]:
     """Check all members before the first is copied, so that a refusal leaves no files."""
     offered = [member for member, _ in _offered(source)]
-    own = [member.path for member in offered if not by_machine(member.path)]
+    own = [member.path for member in offered if not archives.by_machine(member.path)]
     root = _root(own)
     for member in offered:  # of a folder, only links that stand for something wanted are refused
         if member.problem and (source.is_file() or wanted_or_above(_inside(member.path, root))):
-            raise Refusal(member.problem)
+            raise archives.Refusal(member.problem)
     if len(set(own)) < len(own):
-        raise Refusal("It holds a file twice.", PACK)
+        raise archives.Refusal("It holds a file twice.", archives.PACK)
     if sum(member.size for member in offered) > _LARGEST_WHOLE and source.is_file():
         problem = f"Unpacked it would be larger than {_LARGEST_WHOLE >> 20} MiB."
-        raise Refusal(problem, "Hand in shorter captures.")
+        raise archives.Refusal(problem, "Hand in shorter captures.")
     names, left = [], _LARGEST_WHOLE
     for member, opened in _offered(source):
         inside = _inside(member.path, root)
-        if wanted(inside) and not by_machine(member.path):
+        if wanted(inside) and not archives.by_machine(member.path):
             limit = LARGEST_PICTURE if _BESIDE.fullmatch(inside) else _LARGEST_FILE
-            with damage_refused(), opened() as stream:
-                left -= copy_limited(stream, target / inside, min(left, limit))
+            with archives.damage_refused(), opened() as stream:
+                left -= archives.copy_limited(stream, target / inside, min(left, limit))
             names.append(inside)
     return names
 
 
-def _offered(source: Path) -> Iterator[tuple[DownloadFile, Opener]]:
+def _offered(source: Path) -> Iterator[tuple[archives.DownloadFile, archives.Opener]]:
     if source.is_dir():
-        yield from folder_members(source, _MOST_FILES)
+        yield from archives.folder_members(source, _MOST_FILES)
         return
-    with open_strangers_file(source) as stream:
-        if os.fstat(stream.fileno()).st_size > LARGEST_ARCHIVE:
-            raise Refusal(f"It is larger than {LARGEST_ARCHIVE >> 20} MiB.", PACK)
-        yield from members(stream, _MOST_FILES, _LARGEST_FILE)
+    with archives.open_strangers_file(source) as stream:
+        if os.fstat(stream.fileno()).st_size > archives.LARGEST_ARCHIVE:
+            problem = f"It is larger than {archives.LARGEST_ARCHIVE >> 20} MiB."
+            raise archives.Refusal(problem, archives.PACK)
+        yield from archives.members(stream, _MOST_FILES, _LARGEST_FILE)
 
 
 def _root(names: list[str]) -> str:

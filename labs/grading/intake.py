@@ -7,15 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labs.definition.answers import displayable
-from labs.grading.archives import (
-    LARGEST_ARCHIVE,
-    DownloadFile,
-    Refusal,
-    copy_limited,
-    extract,
-    files_in,
-    open_strangers_file,
-)
+from labs.grading import archives
 from labs.grading.inspection import wanted, wanted_or_above
 from labs.grading.sorting import OutsideReason, Parcel, sort_files
 from labs.measuring.contained import NotContained
@@ -55,7 +47,7 @@ class HandIn:
 class Intake:
     """A download: each file `belongs` to a hand-in or is of `others`; `passed` are not needed."""
 
-    files: Sequence[DownloadFile]
+    files: Sequence[archives.DownloadFile]
     hand_ins: Sequence[HandIn]
     belongs: Mapping[int, HandIn]
     others: Mapping[int, OutsideReason]
@@ -64,7 +56,7 @@ class Intake:
 
 def receive(submissions: Path, work: Path) -> Intake:
     """Sort out a download and take its hand-ins out, below `work`. Raises UsageError for none."""
-    files = files_in(submissions)
+    files = archives.files_in(submissions)
     sorting = sort_files(files)
     parcels = sorting.parcels
     if not parcels:
@@ -80,7 +72,7 @@ def receive(submissions: Path, work: Path) -> Intake:
 
 
 def _hand_ins(
-    submissions: Path, files: Sequence[DownloadFile], parcels: Sequence[Parcel], work: Path
+    submissions: Path, files: Sequence[archives.DownloadFile], parcels: Sequence[Parcel], work: Path
 ) -> list[HandIn]:
     first, *others = parcels
     whole = first.folder == "" if submissions.is_dir() else not first.packed
@@ -103,7 +95,7 @@ def _hand_ins(
 
 def _hand_in(
     parcel: Parcel,
-    files: Sequence[DownloadFile],
+    files: Sequence[archives.DownloadFile],
     count: Mapping[str, int],
     place: Path,
     problem: str,
@@ -123,7 +115,7 @@ def _hand_in(
     )
 
 
-def _problem(parcel: Parcel, files: Sequence[DownloadFile]) -> str:
+def _problem(parcel: Parcel, files: Sequence[archives.DownloadFile]) -> str:
     """Return the problem of a parcel: a file of it cannot be opened, or is there twice."""
     for place, name in parcel.files.items():
         if files[place].problem and (parcel.packed or wanted_or_above(name)):
@@ -164,22 +156,23 @@ def _from_archive(archive: Path, extractions: Sequence[_Extraction]) -> list[tup
 
 def _extracted(archive: Path, extractions: Sequence[_Extraction]) -> dict[int, str]:
     """Take all parcels out in one pass, or each in its process if that ends; return problems."""
+    targets = {at: to for each in extractions for at, to in each.targets.items()}
     try:
-        return extract(archive, {at: to for each in extractions for at, to in each.targets.items()})
+        return archives.extract(archive, targets)
     except NotContained:
         problems: dict[int, str] = {}
     for extraction in extractions:
         shutil.rmtree(extraction.folder)
         extraction.folder.mkdir()
         try:
-            problems |= extract(archive, extraction.targets)
+            problems |= archives.extract(archive, extraction.targets)
         except NotContained as error:
             problems |= dict.fromkeys(extraction.targets, str(error))
     return problems
 
 
 def _from_folder(
-    folder: Path, files: Sequence[DownloadFile], extraction: _Extraction
+    folder: Path, files: Sequence[archives.DownloadFile], extraction: _Extraction
 ) -> tuple[Path, str]:
     """Return place and problem of a parcel of a folder; scattered files are copied together."""
     parcel = extraction.parcel
@@ -191,8 +184,8 @@ def _from_folder(
         extraction.folder.mkdir(parents=True)
         try:
             for place, target in extraction.targets.items():
-                with open_strangers_file(folder / files[place].path) as stream:
-                    copy_limited(stream, target, LARGEST_ARCHIVE)
-        except (OSError, Refusal) as error:
+                with archives.open_strangers_file(folder / files[place].path) as stream:
+                    archives.copy_limited(stream, target, archives.LARGEST_ARCHIVE)
+        except (OSError, archives.Refusal) as error:
             return extraction.folder, str(error)
     return extraction.folder, extraction.problem

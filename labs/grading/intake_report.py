@@ -87,7 +87,6 @@ def _rank(case: Case) -> tuple[bool, bool]:
 
 
 def _is_own(case: Case) -> bool:
-    """Return whether the hand-in says that it is its uploader's own."""
     try:
         return case.person is None or student_id(case.inspected.student) == case.person.id
     except UsageError:
@@ -99,7 +98,6 @@ def _age(case: Case) -> tuple[int, float]:
 
 
 def _is_known_newer(newer: Case, older: Case) -> bool:
-    """Return whether the download tells that one is newer."""
     numbers = newer.hand_in.file, older.hand_in.file
     return all(numbers) or newer.hand_in.time - older.hand_in.time >= _APART
 

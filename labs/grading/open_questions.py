@@ -102,7 +102,6 @@ def forecast(
 
 
 def _account(found: ScoredRule, points: int) -> str:
-    """Return what width and errors took off, and the width that a single number needs."""
     parts = (found.lost_by_width, found.lost_by_errors)
     width, errors = (in_digits(round(points * max(0.0, part), 1)) for part in parts)
     off = ", ".join(map(in_digits, found.offs))

@@ -217,7 +217,6 @@ def _banded(lab: LabSpec, case: Case) -> Iterator[dict[str, Any]]:
 
 
 def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
-    """Count the hand-ins in each tenth of all points."""
     tenths = Counter(
         min(9, int(10 * case.points / lab.points)) for case in cases if case.points is not None
     )
@@ -289,7 +288,6 @@ AnswerToRead = tuple[Case, AnswerMark, Override | None, str, str]
 def _to_read(
     question: Question, cases: Sequence[Case], graded: GradedClass, names: Mapping[Case, str]
 ) -> list[AnswerToRead]:
-    """Return the answers to read, and those that were read, to be changed."""
     found: list[AnswerToRead] = []
     for case in cases:
         line = graded.overrides.lines_for(case).get(question.id)
@@ -309,7 +307,6 @@ def _alike(question: Question, answers: Sequence[AnswerToRead]) -> list[SimilarS
 
 
 def _source(question: Question, case: Case) -> str:
-    """Return the source of a module, or of a script, that was handed in."""
     if question.kind == "script":
         script = case.scripts.get(question.id)
         return script.text[:_LONGEST_SOURCE] if script else ""

@@ -68,7 +68,6 @@ class HandedInWork:
                 yield question, self.marks[question.id]
 
     def picture(self, question: Question, frame: WrittenFrame) -> str:
-        """Return the packets around a frame of the question's capture; empty if it has none."""
         condition, _, interface = question.capture.partition("/")
         seeds = sorted((self.folders[question.run] / "raw").glob("seed-*"))
         if not seeds:
@@ -118,7 +117,6 @@ def _work(lab: LabSpec, folder: Path, course: Course, found: Mapping[str, Any]) 
 
 
 def _named(work: HandedInWork) -> Iterator[OralQuestion]:
-    """Yield a question about each frame that the student named."""
     for question, mark in work.asked("evidence"):
         if question.run not in work.runs or question.names_a_line:
             continue
@@ -151,7 +149,6 @@ def _unseen(work: HandedInWork, course: Course, student: str) -> Iterator[OralQu
 
 
 def _explained(work: HandedInWork) -> Iterator[OralQuestion]:
-    """Yield questions about a number and the texts that the student gave."""
     for question, mark in list(work.asked("number"))[:1]:
         ask = f"You gave {mark.given} for: “{question.ask}” How did you find it?"
         yield OralQuestion(ask, f"{mark.expected}. {question.how}")
@@ -161,7 +158,6 @@ def _explained(work: HandedInWork) -> Iterator[OralQuestion]:
 
 
 def _drawn(packets: Any, frame: WrittenFrame) -> str:
-    """Return the packets of a frame's connection around it, as a picture in a URL."""
     numbers, times = packets.whole("number"), packets.whole("time")
     seconds = (times - times[0]) / 1e9
     at = numbers == frame.number if frame.number else np.abs(seconds - frame.seconds) < 1e-3

@@ -26,14 +26,7 @@ from labs.definition.runs import NO_PARTS
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
-from labs.instructor.lint import (
-    MOST_COPIED,
-    MOST_GUESSED,
-    MOST_READ,
-    WORDS_A_MINUTE,
-    lint,
-    working_time,
-)
+from labs.instructor import lint
 from labs.measuring.measures import Runs
 from labs.measuring.ranges import VariantRuns, carry_hidden, carry_out, carry_programs
 from labs.measuring.references import HiddenResults, TestedPrograms
@@ -47,7 +40,6 @@ _NO_REASON = "I expect that because it sounds better."
 
 
 def copied_share(marker: Marker, runs: Runs) -> float:
-    """Return the share of the points that the autopilot earns on a variant."""
     predicted = (each for each in marker.lab.questions if each.before)
     recorded = {each.id: [each.options[0].id if each.options else _NO_REASON] for each in predicted}
     answers = {each.id: _copied(marker, each, runs) for each in marker.lab.questions}
@@ -131,9 +123,9 @@ def lint_variants(preview: LabPreview) -> Iterator[LabFinding]:
         for question in unanswered(marker):
             yield LabFinding(question, f"its answer is missing or not plausible {where}")
     for text, share, most in (
-        ("copying what tools and files say", preview.copied, MOST_COPIED),
-        ("blind guessing", preview.guessed, MOST_GUESSED),
-        ("reading without a run", preview.read, MOST_READ),
+        ("copying what tools and files say", preview.copied, lint.MOST_COPIED),
+        ("blind guessing", preview.guessed, lint.MOST_GUESSED),
+        ("reading without a run", preview.read, lint.MOST_READ),
     ):
         if share > most:
             found = f"{text} earns {share:.0%}, and {float(most):.0%} should be the most"
@@ -208,7 +200,6 @@ def mix_ups(marker: Marker) -> list[str]:
 
 
 def unanswered(marker: Marker) -> list[str]:
-    """Return questions that the runs do not answer, or answer with an implausible value."""
     return [each.id for each in marker.lab.questions if not _is_answered(each, marker.key)]
 
 
@@ -248,14 +239,14 @@ def write_preview(found: LabPreview, out: Path) -> Path:
     context = {
         "lab": lab,
         "found": found,
-        "time": working_time(lab, handout_text(lab, variants[0])),
-        "words_a_minute": WORDS_A_MINUTE,
+        "time": lint.working_time(lab, handout_text(lab, variants[0])),
+        "words_a_minute": lint.WORDS_A_MINUTE,
         "by_kind": ", ".join(f"{kind} {points}" for kind, points in by_kind.most_common()),
         "students": [each.student for each in variants],
         "spread": _spread,
         "mix_ups": mix_ups,
         "unanswered": unanswered,
-        "wrong": [*lint(lab), *lint_variants(found)],
+        "wrong": [*lint.lint(lab), *lint_variants(found)],
     }
     text = render("preview.md.j2", context)
     files = {"preview.html": markdown_page(f"{lab.title}: preview", text, "en", {})}

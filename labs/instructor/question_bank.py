@@ -24,8 +24,6 @@ _IN_BANK = ("number", "choice", "choices")
 
 @dataclass(frozen=True)
 class BankQuestion:
-    """A question of one variant, with its right answers by the variant's run."""
-
     question: Question
     title: str
     text: str

@@ -188,7 +188,6 @@ def _of_socket(samples: Sequence[SocketSample]) -> Iterator[tuple[str, float]]:
 
 
 def as_run_directory(folder: Path, spec: Any, seeds: Sequence[int]) -> None:
-    """Write what makes raw files in `folder`/raw a run directory that can be measured."""
     (folder / "spec.json").write_text(json.dumps(spec))
     (folder / "manifest.json").write_text(json.dumps({"format": 1, "seeds": list(seeds)}))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import changed_files, read_run
+from labs.definition import runs
 from labs.definition.answers import (
     PREDICTIONS,
     Answers,
@@ -22,18 +23,6 @@ from labs.definition.answers import (
 )
 from labs.definition.assignment import ANSWERS, FILE, SELF_STUDY, Assignment
 from labs.definition.forecast import HiddenNetwork, hidden_networks, read_rule
-from labs.definition.runs import (
-    FOLDER,
-    MODULE,
-    RECEIVER,
-    SENDER,
-    TYPED,
-    combination_of,
-    has_programs,
-    is_possible,
-    run_folder,
-    seeds_of,
-)
 from labs.definition.scripts import handed_in_script
 from labs.definition.spec import HANDED_IN_FILES, LabRun, Question
 from labs.definition.written import parse_frame, parse_number, unit_named
@@ -64,26 +53,26 @@ def check(assignment: Assignment) -> list[LabFinding]:
 
 
 def _run(assignment: Assignment, run: LabRun) -> Iterator[LabFinding]:
-    folder = run_folder(assignment.folder, run.name)
+    folder = runs.run_folder(assignment.folder, run.name)
     if folder is None:
         yield LabFinding(
             run.name, f"this run is not there yet: ./tcplab lab run {assignment.folder}"
         )
         return
     own = own_parts(assignment)
-    if not is_possible(run, own):
+    if not runs.is_possible(run, own):
         return  # the finding on the question of its settings says what is wrong
     problems = Problems()
     try:
         record = read_run(folder, problems)
-        is_own = is_of(folder, combination_of(run, assignment.variant, own).spec)
+        is_own = is_of(folder, runs.combination_of(run, assignment.variant, own).spec)
     except TcplabError as error:
         yield LabFinding(run.name, str(error))
         return
     if record.status != "complete":
         failures = " ".join(record.failures)[:200]
         yield LabFinding(run.name, f"the run is {record.status}: {failures}")
-    if not is_own or record.seeds != seeds_of(run, assignment.variant):
+    if not is_own or record.seeds != runs.seeds_of(run, assignment.variant):
         text = (
             "this is not your run: its parameters or its seed are others: ./tcplab lab run --again"
         )
@@ -117,7 +106,7 @@ def _rule(assignment: Assignment, question: Question, given: str) -> LabFinding:
     for network in hidden_networks(assignment.lab, question, SELF_STUDY):
         rule.value(network.variables)
     run = next(run for run in assignment.lab.runs if run.name == question.run)
-    combination = combination_of(run, assignment.variant, own_parts(assignment))
+    combination = runs.combination_of(run, assignment.variant, own_parts(assignment))
     here = rule.value(HiddenNetwork((), combination, 0).variables)
     text = f"on your network of run {run.name} it gives {here:.4g} {question.unit}"
     return LabFinding(question.id, text, False)
@@ -150,8 +139,8 @@ def _problems(assignment: Assignment, question: Question, answers: Answers) -> I
             yield f"there is no file '{name[:60]}' in this folder"
         elif question.kind == "graph" and not picture_kind(file):
             yield f"'{name[:60]}' is no PNG or JPEG picture of up to 5 MB"
-        elif question.kind == "program" and not has_programs(assignment.folder):
-            yield f"{SENDER} and {RECEIVER} have to be in this folder"
+        elif question.kind == "program" and not runs.has_programs(assignment.folder):
+            yield f"{runs.SENDER} and {runs.RECEIVER} have to be in this folder"
         elif question.kind == "script":
             handed_in_script(assignment.folder, name)
 
@@ -160,7 +149,7 @@ def _prediction(
     assignment: Assignment, question: Question, given: list[str]
 ) -> Iterator[LabFinding]:
     recorded = read_predictions(assignment.folder, assignment.lab).get(question.id)
-    if recorded is None and run_folder(assignment.folder, question.before):
+    if recorded is None and runs.run_folder(assignment.folder, question.before):
         late = f"written after the run {question.before}"
         yield LabFinding(question.id, f"{late}: it was not recorded and earns no points")
     elif recorded is not None and recorded != given:
@@ -195,11 +184,12 @@ def pack(assignment: Assignment, out: Path | None = None) -> Path:
 def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
     for name in (FILE, ANSWERS):
         yield name, assignment.folder / name
-    for name in (PREDICTIONS, TYPED, MODULE, SENDER, RECEIVER):  # runs need them, named or not
+    # Runs need these, named or not.
+    for name in (PREDICTIONS, runs.TYPED, runs.MODULE, runs.SENDER, runs.RECEIVER):
         if (assignment.folder / name).is_file():
             yield name, assignment.folder / name
     for run in assignment.lab.runs:
-        folder = run_folder(assignment.folder, run.name)
+        folder = runs.run_folder(assignment.folder, run.name)
         if folder is None and run.chosen:
             continue  # a design that was not made: its question says so
         if folder is None:
@@ -208,7 +198,7 @@ def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
         raw = sorted((folder / "raw").rglob("*"))
         for file in (folder / "manifest.json", folder / "spec.json", *raw):
             if file.is_file() and not file.is_symlink():
-                yield f"{FOLDER}/{run.name}/{file.relative_to(folder).as_posix()}", file
+                yield f"{runs.FOLDER}/{run.name}/{file.relative_to(folder).as_posix()}", file
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     for question in assignment.lab.questions:
         for name in answers[question.id] if question.kind in HANDED_IN_FILES else ():

@@ -83,7 +83,6 @@ def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
 
 
 def _without_repetition(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep of each later run the facts that differ from the first run's."""
     first = parts[0]
     short = [first | {"like": ""}]
     for part in parts[1:]:
@@ -194,7 +193,6 @@ def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
 
 
 def _programs(lab: LabSpec, variant: Variant) -> dict[str, str]:
-    """Return the programs with which the folder begins: those of a run with a template."""
     for spec in example_specs(lab, variant, [run for run in lab.runs if run.template]):
         program = spec.flows[0].program
         assert program
@@ -234,7 +232,6 @@ def notebook(lab: LabSpec, variant: Variant) -> str:
 
 
 def _empty_answer(question: Question) -> str:
-    """Return code for an empty answer to a question, with its text and options as comments."""
     empty = [] if question.kind == "choices" else ""
     options = [f"  {json.dumps(option.id)}: {option.text}" for option in question.options]
     lines = (f"    # {line}\n" for line in [*textwrap.wrap(question.ask, 100), *options])

@@ -67,7 +67,6 @@ def run(assignment: Assignment) -> dict[str, Path]:
 
 
 def measured(run: Path) -> Values:
-    """Return the values of a run's first seed: condition to name to value."""
     return next(iter(values_of(str(run)).values()))
 
 
@@ -82,7 +81,6 @@ class ShownHandout:
 
 
 def handout(assignment: Assignment) -> ShownHandout:
-    """Return the assignment's handout, for a notebook."""
     text = untrusted.text_if_any(assignment.folder, HANDOUT)
     return ShownHandout(text.replace("](drawings/", f"]({assignment.folder}/drawings/"))
 

@@ -20,17 +20,9 @@ from experiments.run.request import RunRequest, choose, default_limits, refuse_k
 from experiments.run.session import carry_out, ready_lab
 from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination
+from labs.definition import runs
 from labs.definition.answers import OwnParts, chosen_in, parts_of, read_sheet, record
 from labs.definition.assignment import ANSWERS, Assignment
-from labs.definition.runs import (
-    FOLDER,
-    MODULE,
-    TYPED,
-    combination_of,
-    is_possible,
-    run_folder,
-    seeds_of,
-)
 from labs.definition.spec import LabRun
 from testbed.modules import build_all
 from topologies import untrusted
@@ -51,19 +43,19 @@ def runs_to_make(assignment: Assignment, again: bool = False) -> Iterator[LabRun
 
 def is_there(assignment: Assignment, run: LabRun) -> bool:
     """Return whether the run is there, with the settings that are chosen now."""
-    folder = run_folder(assignment.folder, run.name)
+    folder = runs.run_folder(assignment.folder, run.name)
     if folder is None or not run.chosen:
         return folder is not None
     try:
-        return is_of(folder, combination_of(run, assignment.variant, own_parts(assignment)).spec)
+        wanted = runs.combination_of(run, assignment.variant, own_parts(assignment))
+        return is_of(folder, wanted.spec)
     except UsageError:
         return False
 
 
 def own_parts(assignment: Assignment) -> OwnParts:
-    """Return the module in the assignment's folder, and the settings that its answers choose."""
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
-    return parts_of(assignment.lab, answers, assignment.folder / MODULE, assignment.folder)
+    return parts_of(assignment.lab, answers, assignment.folder / runs.MODULE, assignment.folder)
 
 
 def is_of(folder: Path, wanted: ExperimentSpec) -> bool:
@@ -78,16 +70,16 @@ def is_of(folder: Path, wanted: ExperimentSpec) -> bool:
 
 def carry_out_run(assignment: Assignment, run: LabRun, testbed: str) -> Path:
     """Carry one run out and return its directory. Raises TcplabError; measured files are kept."""
-    combination = combination_of(run, assignment.variant, own_parts(assignment))
+    combination = runs.combination_of(run, assignment.variant, own_parts(assignment))
     kind, why_virtual = choose(testbed)
     if kind == "native":
         refuse_kernel(combination.spec)
     request = RunRequest(
         combination.spec,
         combination.parameters,
-        seeds_of(run, assignment.variant),
+        runs.seeds_of(run, assignment.variant),
         kind,
-        assignment.folder / FOLDER / run.name,
+        assignment.folder / runs.FOLDER / run.name,
         default_limits(combination.spec, kind),
         why_virtual=why_virtual,
     )
@@ -118,14 +110,14 @@ class TypedSession:
 
 def network_of(assignment: Assignment, name: str) -> Combination:
     """Return the combination of a run, by default the first. Raises UsageError."""
-    runs = {run.name: run for run in assignment.lab.runs}
-    run = runs.get(name or assignment.lab.runs[0].name)
+    known = {run.name: run for run in assignment.lab.runs}
+    run = known.get(name or assignment.lab.runs[0].name)
     if run is None:
-        raise UsageError(f"There is no run '{name[:40]}'.", f"There are: {', '.join(runs)}.")
+        raise UsageError(f"There is no run '{name[:40]}'.", f"There are: {', '.join(known)}.")
     own = own_parts(assignment)
-    if not is_possible(run, own):
+    if not runs.is_possible(run, own):
         raise UsageError(f"The run {run.name} needs your settings.", "Write them first.")
-    return combination_of(run, assignment.variant, own)
+    return runs.combination_of(run, assignment.variant, own)
 
 
 def open_shell(
@@ -134,7 +126,7 @@ def open_shell(
     """Obey lines in the network of a run, and record them; return their number."""
     sessions = read_sessions(assignment.folder)
     if len(sessions) >= _MOST_SESSIONS:
-        problem = f"{TYPED} holds {len(sessions)} sessions."
+        problem = f"{runs.TYPED} holds {len(sessions)} sessions."
         raise UsageError(problem, "Delete the file to begin again.")
     session = TypedSession(name or assignment.lab.runs[0].name)
     try:
@@ -143,14 +135,13 @@ def open_shell(
     finally:
         if session.lines:
             content = msgspec.to_builtins([*sessions, session])
-            (assignment.folder / TYPED).write_text(json.dumps(content, indent=1) + "\n")
+            (assignment.folder / runs.TYPED).write_text(json.dumps(content, indent=1) + "\n")
     return len(session.lines)
 
 
 def obeyed(
     assignment: Assignment, name: str, lines: Iterable[str], show: Callable[[str], None]
 ) -> Iterator[tuple[str, str]]:
-    """Obey lines in a new network of a run, and yield each with what it printed."""
     spec = network_of(assignment, name).spec
     options = NetworkOptions(
         project="/tmp", image=True, kernel=spec.kernel, sysctls=dict(spec.conditions[0].sysctls)
@@ -174,15 +165,15 @@ def obeyed(
 def read_sessions(folder: Path) -> list[TypedSession]:
     """Return what was recorded; none if there is no record. Raises UsageError for a broken one."""
     try:
-        content = untrusted.content(folder, TYPED, LARGEST)
+        content = untrusted.content(folder, runs.TYPED, LARGEST)
     except FileNotFoundError:
         return []
     except (OSError, untrusted.StrangeFile) as error:
-        raise UsageError(f"{TYPED} cannot be read ({error}).", "Delete it.") from None
+        raise UsageError(f"{runs.TYPED} cannot be read ({error}).", "Delete it.") from None
     try:
         return msgspec.convert(json_value(content), list[TypedSession])[:_MOST_SESSIONS]
     except ValueError as error:
-        raise UsageError(f"{TYPED} is no record ({error}).", "Delete it.") from None
+        raise UsageError(f"{runs.TYPED} is no record ({error}).", "Delete it.") from None
 
 
 def typed_differences(assignment: Assignment, _tell: object = None) -> list[str]:

@@ -13,15 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 from xml.sax.saxutils import escape
 
-from jinja2 import (
-    BaseLoader,
-    ChoiceLoader,
-    Environment,
-    FileSystemLoader,
-    PackageLoader,
-    PrefixLoader,
-    StrictUndefined,
-)
+import jinja2
 from markdown_it import MarkdownIt
 
 import labs
@@ -32,21 +24,23 @@ from topologies.data import from_data
 from topologies.errors import UsageError
 from topologies.notation import toml_file
 
-_FRAME = PackageLoader(rendering.__name__)
+_FRAME = jinja2.PackageLoader(rendering.__name__)
 TEMPLATES = Path(__file__).resolve().parent
 
 
-def _environment() -> Environment:
+def _environment() -> jinja2.Environment:
     return _environment_of(tuple(names()))
 
 
 @cache
-def _environment_of(known: tuple[str, ...]) -> Environment:
-    loaders: dict[str, BaseLoader] = {name: FileSystemLoader(folder_of(name)) for name in known}
-    loaders["labs"] = PackageLoader(labs.__name__)
-    environment = Environment(
-        loader=ChoiceLoader([PrefixLoader(loaders), _FRAME]),
-        undefined=StrictUndefined,
+def _environment_of(known: tuple[str, ...]) -> jinja2.Environment:
+    loaders: dict[str, jinja2.BaseLoader] = {
+        name: jinja2.FileSystemLoader(folder_of(name)) for name in known
+    }
+    loaders["labs"] = jinja2.PackageLoader(labs.__name__)
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PrefixLoader(loaders), _FRAME]),
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=lambda name: bool(name and name.endswith(".html")),
@@ -76,7 +70,6 @@ def markdown_page(title: str, text: str, language: str, pictures: Mapping[str, s
 
 
 def _number(value: float | None) -> str:
-    """Return a number as people write it: three digits, whole numbers in full."""
     if value is None:
         return "\N{EN DASH}"
     if value == int(value) or abs(value) >= 1000:

@@ -40,7 +40,7 @@ DIRECT = {
     Stage.COMPARE: (grade, "settle"),
     Stage.MARK: (grade, "has_real_time"),
     Stage.RESEMBLE: (grade.shared_work, "other_variants"),
-    Stage.DECIDE: (grade, "apply_acceptances"),
+    Stage.DECIDE: (grade.decisions, "apply_acceptances"),
 }
 """For each stage, a function of this process that handles one hand-in."""
 HONEST = ["ann", "ben", "cleo"]

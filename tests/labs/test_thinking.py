@@ -239,7 +239,7 @@ def test_a_module_is_packed_that_no_answer_names(
     lab = catalogue.find("own_congestion_control")
     assignment = start(lab, variant(COURSE, lab, "ann"), tmp_path / "ann")
     example_module(assignment.folder)
-    monkeypatch.setattr("labs.student.hand_in.run_folder", lambda *_: tmp_path)
+    monkeypatch.setattr("labs.definition.runs.run_folder", lambda *_: tmp_path)
     assert MODULE in ZipFile(pack(assignment)).namelist()
 
 
