@@ -242,13 +242,8 @@ def status_command(folders: tuple[Path, ...], roster: Path | None, out: Path | N
 
 @lab.command("variants")
 @click.argument("name", metavar="LAB")
-@click.option(
-    "--students",
-    "roster",
-    required=True,
-    type=FILE,
-    metavar="FILE",
-    help="A table with a column id, or one id in a line.",
+@instructor.file_option(
+    "--students", "roster", "A table with a column id, or one id in a line.", required=True
 )
 @instructor.course_option
 @click.option("--out", type=FILE, metavar="FILE", help="[default: LAB-variants.json]")
@@ -325,24 +320,18 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     help="Folder of the grades; the same command goes on after a stop.",
 )
 @instructor.course_option
-@click.option(
-    "--students",
-    "roster",
-    type=FILE,
-    metavar="FILE",
-    help="The class: columns id, name, email, moodle, canvas as far as known.",
+@instructor.file_option(
+    "--students", "roster", "The class: columns id, name, email, moodle, canvas as far as known."
 )
-@click.option(
+@instructor.file_option(
     "--worksheet",
-    type=FILE,
-    metavar="FILE",
-    help="Moodle's grading worksheet as it was downloaded: moodle.csv is that file with grades.",
+    "worksheet",
+    "Moodle's grading worksheet as it was downloaded: moodle.csv is that file with grades.",
 )
-@click.option(
+@instructor.file_option(
     "--gradescope-metadata",
-    type=FILE,
-    metavar="FILE",
-    help="Gradescope's submission_metadata.json: the hand-in must be of who submitted it.",
+    "gradescope_metadata",
+    "Gradescope's submission_metadata.json: the hand-in must be of who submitted it.",
 )
 @workers_option
 def grade(
@@ -374,5 +363,4 @@ def grade(
         submitters=read_submitters(gradescope_metadata) if gradescope_metadata else (),
         workers=workers,
     )
-    folder = grade_all(request)
-    click.echo(f"{folder / 'class.html'}")
+    click.echo(f"{grade_all(request) / 'class.html'}")

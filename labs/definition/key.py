@@ -11,15 +11,16 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
 import msgspec
 
+from analysis.measures.selection import jain
 from labs.definition import catalogue
 from labs.definition.forecast import FUNCTIONS, evaluated, expression
 from labs.definition.spec import LabSpec
@@ -57,16 +58,12 @@ def _compared(after: float, before: float, larger: str, same: str, smaller: str)
     return larger if after > 1.05 * before else smaller if after < 0.95 * before else same
 
 
-def _jain(rates: Sequence[float]) -> float:
-    return fmean(rates) ** 2 / fmean(rate**2 for rate in rates)
-
-
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = FUNCTIONS | {
     "packets": _packets,
     "printed": _printed,
     "ratio": lambda one, other: max(one, other) / min(one, other),
     "sum": sum,
-    "jain": _jain,
+    "jain": jain,
     "median": lambda *values: median(values),
     "count": len,
     "begin": lambda frames: min(frames.values()),
@@ -115,7 +112,8 @@ class _Names(dict[str, Any]):
         faults = ((span, value) for span in key.lab.varies if span.hidden for value in span.values)
         names = (f"{span.name}.{value.partition('=')[0]}" for span, value in faults)
         super().__init__(dict.fromkeys(names, 0.0))
-        self.update({name: _plain(value) for name, value in variables.items()})
+        plain = {name: each.base / _UNITS.get(type(each), 1.0) for name, each in variables.items()}
+        self.update(plain)
         self.runs, self.numbers = runs, key.file.numbers
 
     def __contains__(self, name: object) -> bool:
@@ -141,10 +139,6 @@ class _Names(dict[str, Any]):
     def has_runs_of(self, *texts: str) -> bool:
         named = {match[1] for match in _NAME.finditer(" ".join(texts))} - {None}
         return named <= self.runs.keys()
-
-
-def _plain(value: Quantity) -> float:
-    return value.base / _UNITS.get(type(value), 1.0)
 
 
 class _Unquoted(ast.NodeTransformer):

@@ -130,17 +130,14 @@ def item_rows(lab: GradedLab) -> Iterator[list[object]]:
             if (points := _number(row[question])) is not None
             and (total := _number(row["points"])) is not None
         ]
-        most = _possible(lab.name, question) or max((points for points, _ in pairs), default=0.0)
+        installed = lab.name in catalogue.names()
+        most = catalogue.find(lab.name).question(question).points if installed else 0.0
+        most = most or max((points for points, _ in pairs), default=0.0)
         if pairs and most > 0:
             rest = [total - points for points, total in pairs]
             yield _item(lab.name, question, [points for points, _ in pairs], most, rest)
     if lab.finals and lab.possible:
         yield _item(lab.name, "all", lab.finals, lab.possible, [])
-
-
-def _possible(lab: str, question: str) -> float:
-    """Return the points of a question; 0 for a lab that is not installed."""
-    return catalogue.find(lab).question(question).points if lab in catalogue.names() else 0.0
 
 
 def _item(

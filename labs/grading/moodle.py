@@ -95,7 +95,9 @@ class Worksheet:
     def fill(self, row: int, student: ExportedPoints, lab: LabSpec) -> Iterator[str]:
         """Write a student's row. Yields sentences about what the importer will not do with it."""
         if student.points is None:
-            yield from self._empty(row, student)
+            if self.table.value(row, self.most - 1):
+                self.table.put(row, self.most - 1, "")
+                yield f"{student.name} has a grade in Moodle; an empty cell does not take it away."
             return
         maximum = self.maximum(row)
         points = student.points * _float(maximum) / lab.points
@@ -107,11 +109,6 @@ class Worksheet:
             yield f"{student.name} has a comment in Moodle already: it stays."
         else:
             self.table.put(row, self.feedback, comment(lab, student))
-
-    def _empty(self, row: int, student: ExportedPoints) -> Iterator[str]:
-        if self.table.value(row, self.most - 1):
-            self.table.put(row, self.most - 1, "")
-            yield f"{student.name} has a grade in Moodle; an empty cell does not take it away."
 
 
 def filled(file: Path, lab: LabSpec, students: Sequence[ExportedPoints]) -> FilledTable:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from labs.student.hand_in import LabFinding
 
 
-course_option = click.option(
-    "--course",
-    "course_file",
-    type=FILE,
-    metavar="FILE",
-    help="The file with the course's secret.  [default: self-study]",
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def file_option(flag: str, name: str, text: str, **more: Any) -> Callable[[Command], Command]:
+    """Return an option that names a file."""
+    return click.option(flag, name, type=FILE, metavar="FILE", help=text, **more)
+
+
+course_option = file_option(
+    "--course", "course_file", "The file with the course's secret.  [default: self-study]"
 )
 
 

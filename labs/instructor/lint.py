@@ -157,11 +157,8 @@ class WorkingTime:
 
 def working_time(lab: LabSpec, handout: str) -> WorkingTime:
     words = len(_SPOKEN.findall(handout))
-    return WorkingTime(words / WORDS_A_MINUTE, sum(map(_minutes_of, lab.questions)))
-
-
-def _minutes_of(question: Question) -> float:
-    return CALCULATED if question.follows else MINUTES[question.kind]
+    minutes = (CALCULATED if each.follows else MINUTES[each.kind] for each in lab.questions)
+    return WorkingTime(words / WORDS_A_MINUTE, sum(minutes))
 
 
 _HOST_FILE = re.compile(r"\b(\w+)(?:\.sockets\.jsonl|-eth\d\.pcap)")
@@ -178,7 +175,8 @@ def lint(lab: LabSpec) -> list[LabFinding]:
     findings = [*rehearse(lab), *_points(lab), *_minutes(lab), *_readable(lab, background)]
     hosts = _hosts(lab)
     for question in lab.questions:
-        findings += _hints(question)
+        if (hints := len(question.hints)) != _HINTS:
+            findings.append(LabFinding(question.id, f"{hints} hints, and {_HINTS} steps are due"))
         findings += _answerable(lab, question, hosts)
         findings += _told(lab, question, background)
     return findings
@@ -216,11 +214,6 @@ def _readable(lab: LabSpec, background: str) -> Iterator[LabFinding]:
         yield LabFinding("background", "it holds the claim, which students should find")
     if not lab.background and "drawing(" not in background:
         yield LabFinding("background", "it has no drawing")
-
-
-def _hints(question: Question) -> Iterator[LabFinding]:
-    if len(question.hints) != _HINTS:
-        yield LabFinding(question.id, f"{len(question.hints)} hints, and {_HINTS} steps are due")
 
 
 def _hosts(lab: LabSpec) -> set[str]:

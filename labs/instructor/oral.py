@@ -7,7 +7,6 @@ import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import StatisticsError
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,12 @@ from analysis.measures.evidence import EVENTS
 from labs.definition import catalogue
 from labs.definition.answers import Answers
 from labs.definition.assignment import Course, drawn_number, variant
-from labs.definition.key import Key, key_module
-from labs.definition.runs import run_folder, variables_of
+from labs.definition.key import Key
+from labs.definition.runs import run_folder
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import WrittenFrame, parse_frame
 from labs.grading.case import AnswerMark
+from labs.grading.class_grading import key_of
 from labs.grading.inspection import inspect
 from labs.grading.marking import MOST_TOLERANCE, marker_of
 from labs.measuring.contained import contained_as
@@ -106,10 +106,7 @@ def _work(lab: LabSpec, folder: Path, course: Course, found: Mapping[str, Any]) 
     values = {name: tuple(values_of(str(place)).values()) for name, place in folders.items()}
     runs = {name: MeasuredRun(seeds) for name, seeds in values.items() if seeds}
     own = variant(course, lab, str(found["student"]))
-    try:
-        key = key_module(lab.name).key(runs, variables_of(lab, own))
-    except (KeyError, ZeroDivisionError, StatisticsError, ValueError):
-        key = Key()
+    key = key_of(lab, {name: run.seeds for name, run in runs.items()}, own) or Key()
     tolerance = {each.id: MOST_TOLERANCE for each in lab.questions}
     marker = replace(marker_of(lab, key, tolerance, own), runs=runs)
     marks = {mark.question: mark for mark in marker.marks(found["answers"])}

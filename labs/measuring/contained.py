@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -148,7 +148,7 @@ def _inside(
     telling: bool,
 ) -> None:
     os.setsid()
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))
     _limit(allowance)
 
     def tell(phase: str, elapsed: float) -> None:
@@ -180,10 +180,6 @@ def _limit(allowance: Allowance) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_FSIZE, (allowance.file, allowance.file))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _leave(_signal: int, _frame: object) -> NoReturn:
-    sys.exit(1)
 
 
 def inform(sender: Connection, message: dict[str, Any]) -> None:
