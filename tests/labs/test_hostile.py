@@ -43,26 +43,6 @@ def target(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "../owned",
-        "/tmp/owned",
-        "runs/../../owned",
-        "..\\owned",
-        "C:/owned",
-        "a/" * 20 + "b",
-        "x" * 600,
-    ],
-)
-def test_nothing_leaves_its_folder(name: str, tmp_path: Path, target: Path) -> None:
-    before = set(tmp_path.rglob("*"))
-    source = zipped(tmp_path / "bad.zip", {ANSWERS: SHEET, name: b"owned"})
-    with pytest.raises(Refusal):
-        unpack(source, target)
-    assert set(tmp_path.rglob("*")) - before == {source}
-
-
-@pytest.mark.parametrize(
     "kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK]
 )
 def test_links_and_devices_are_refused(kind: int, tmp_path: Path, target: Path) -> None:
@@ -121,39 +101,6 @@ def test_too_many_files_and_files_twice_are_refused(tmp_path: Path, target: Path
         archive.writestr(ANSWERS, SHEET)
     with pytest.raises(Refusal, match="twice"):
         unpack(tmp_path / "twice.zip", target)
-
-
-def test_every_damage_is_a_sentence(tmp_path: Path, target: Path) -> None:
-    """A zip with any byte changed is unpacked or refused; it never ends in another error."""
-    good = zipped(tmp_path / "good.zip", {ANSWERS: SHEET, CAPTURE: os.urandom(300)}).read_bytes()
-    for place in range(0, len(good), 3):
-        bad = tmp_path / "bad.zip"
-        bad.write_bytes(good[:place] + bytes([good[place] ^ 0xFF]) + good[place + 1 :])
-        into = target / str(place)
-        into.mkdir()
-        try:
-            unpack(bad, into)
-        except Refusal as refused:
-            assert str(refused)
-
-
-def test_only_what_a_hand_in_has_is_copied(tmp_path: Path, target: Path) -> None:
-    source = zipped(
-        tmp_path / "good.zip",
-        {
-            f"sack-ann/{ANSWERS}": SHEET,
-            f"sack-ann/{CAPTURE}": b"x",
-            "sack-ann/virus.exe": b"",
-            "sack-ann/a.png": b"",
-            "__MACOSX/._sack-ann": b"",
-            "sack-ann/runs/sack/report.html": b"<script>",
-            "sack-ann/runs/sack/raw/.bashrc": b"",
-        },
-    )
-    assert sorted(unpack(source, target)) == sorted([ANSWERS, CAPTURE, "a.png"])
-    assert {
-        file.relative_to(target).as_posix() for file in target.rglob("*") if file.is_file()
-    } == {ANSWERS, CAPTURE, "a.png"}
 
 
 def test_a_folder_is_read_without_following_a_link(tmp_path: Path, target: Path) -> None:

@@ -23,7 +23,7 @@ from labs.grading.marking import Marker, _ticked, tolerances
 from labs.grading.moodle import own_worksheet
 from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
 from labs.grading.shared_work import other_variants, same_captures, same_student
-from labs.grading.tables import Person, cell, read_roster
+from labs.grading.tables import Person, read_roster
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
@@ -316,12 +316,6 @@ def test_could_not_grade_is_never_zero_points(marker: Marker, sack: LabSpec) -> 
     )
     page = feedback_page(sack, case)
     assert "Could not be graded" in page and "It is no whole zip file." in page
-
-
-def test_no_cell_is_a_formula() -> None:
-    for text in ("=1+1", "+1", "-1", "@SUM(1)", "\t=1", "|cmd", "=cmd|' /C calc'!A0", "\n=1"):
-        assert not cell(text).startswith(("=", "+", "-", "@", "|", "\t", "\n"))
-    assert cell(-1.5) == "-1.5" and cell(None) == "" and cell("a=b") == "a=b"
 
 
 def test_names_and_answers_are_text_on_every_page(
