@@ -40,7 +40,16 @@ def decoded(content: bytes) -> str:
     mark, encoding = byte_order_mark(content)
     if not mark and b"\0" in content[:2]:
         encoding = "utf-16-be" if content[:1] == b"\0" else "utf-16-le"
-    return _strict(content.removeprefix(mark), encoding)
+    content = content.removeprefix(mark)
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        problem = f"line {line} is no text in {encoding.upper()}; save it as UTF-8"
+        raise ValueError(problem) from None
+    if "\0" in text:
+        raise ValueError("it holds zero bytes, so it is no text; save it as UTF-8")
+    return text
 
 
 def as_json(value: Any) -> str:
@@ -51,18 +60,6 @@ def displayable(name: str) -> str:
     """A file's name as pages, tables and terminals can show it: on a disk it may hold anything."""
     text = printable(name.encode(errors="replace").decode())
     return text.replace("\n", "\N{REPLACEMENT CHARACTER}")
-
-
-def _strict(content: bytes, encoding: str) -> str:
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        problem = f"line {line} is no text in {encoding.upper()}; save it as UTF-8"
-        raise ValueError(problem) from None
-    if "\0" in text:
-        raise ValueError("it holds zero bytes, so it is no text; save it as UTF-8")
-    return text
 
 
 LARGEST_PICTURE = 5_000_000  # bytes
@@ -233,7 +230,7 @@ def read_predictions(folder: Path, lab: LabSpec, problems: Problems | None = Non
 def record(folder: Path, lab: LabSpec, run: LabRun, answers: Answers) -> None:
     """Record new predictions of `run`. Raises UsageError if one is missing."""
     known = read_predictions(folder, lab)
-    asked = [each for each in lab.predictions_before(run) if each.id not in known]
+    asked = [each for each in lab.questions if each.before == run.name and each.id not in known]
     for question in asked:
         if not is_made(question, answers.get(question.id, [])):
             how = "one of its options" if question.options else f"at least {LEAST_WORDS} words"
@@ -277,7 +274,8 @@ def parts_of(
 
 def chosen_in(lab: LabSpec, run: LabRun, answers: Answers) -> tuple[str, ...]:
     """Return the settings of a run that the answers choose. Raises UsageError for wrong ones."""
-    question = lab.design_of(run)
+    designs = (each for each in lab.questions if each.kind == "design" and each.run == run.name)
+    question = next(designs, None)
     if not run.chosen or question is None:
         return ()
     given = answers.get(question.id, [])

@@ -161,13 +161,14 @@ class WrittenKey:
     @property
     def DERIVED(self) -> dict[str, Derived]:
         """For each number that follows from answers: what calculates it."""
-        following = (each.id for each in self.lab.questions if each.follows)
-        return {name: partial(self._derived, self.file.numbers[name]) for name in following}
 
-    def _derived(self, text: str, answers: Numbers, variables: Variables) -> float:
-        names = _Names(self, {}, variables)
-        names.update(answers)
-        return float(names.value(text))
+        def derived(text: str, answers: Numbers, variables: Variables) -> float:
+            names = _Names(self, {}, variables)
+            names.update(answers)
+            return float(names.value(text))
+
+        following = (each.id for each in self.lab.questions if each.follows)
+        return {name: partial(derived, self.file.numbers[name]) for name in following}
 
     def lesson(self, runs: Mapping[str, Any]) -> bool:
         """Return whether the runs show the claim."""

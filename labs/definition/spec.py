@@ -322,10 +322,3 @@ class LabSpec:
         near = get_close_matches(name, [question.id for question in self.questions], 1)
         remedy = f"Is {near[0]} meant?" if near else "See its handout."
         raise UsageError(f"Lab {self.name} has no question '{name[:40]}'.", remedy)
-
-    def design_of(self, run: LabRun) -> Question | None:
-        designs = (each for each in self.questions if each.kind == "design")
-        return next((each for each in designs if each.run == run.name), None)
-
-    def predictions_before(self, run: LabRun) -> tuple[Question, ...]:
-        return tuple(question for question in self.questions if question.before == run.name)

@@ -278,11 +278,9 @@ def exported_points(cases: Sequence[Case]) -> list[ExportedPoints]:
     students: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         students[_plain(case.student)].append(case)
-    return [_counted(group) for group in students.values()]
-
-
-def _counted(group: Sequence[Case]) -> ExportedPoints:
-    settled = [case for case in group if case.final is not None]
-    if len(settled) == 1:
-        return ExportedPoints(settled[0], settled[0].final)
-    return ExportedPoints(group[0], None)
+    entries = []
+    for group in students.values():
+        final = [case for case in group if case.final is not None]
+        counts = final[0] if len(final) == 1 else None
+        entries.append(ExportedPoints(counts or group[0], counts.final if counts else None))
+    return entries

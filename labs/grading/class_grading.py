@@ -199,12 +199,9 @@ def fits(
 
 def _finite(key: Key) -> Key:
     """Without values that are no number, which packets may have been made to give."""
-    return replace(
-        key,
-        numbers=_only_finite(key.numbers),
-        mistakes={name: _only_finite(values) for name, values in key.mistakes.items()},
-    )
 
+    def finite(values: Mapping[str, float]) -> dict[str, float]:
+        return {name: value for name, value in values.items() if isfinite(value)}
 
-def _only_finite(values: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in values.items() if isfinite(value)}
+    mistakes = {name: finite(values) for name, values in key.mistakes.items()}
+    return replace(key, numbers=finite(key.numbers), mistakes=mistakes)

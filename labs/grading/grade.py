@@ -33,7 +33,7 @@ from labs.grading.opening import Stage, at_once, attempt, opened_cases, require_
 from labs.grading.pages import GradedClass
 from labs.grading.tables import Person
 from labs.measuring.contained import contained_as
-from labs.measuring.references import HiddenResults, HiddenRuns, References, place_of
+from labs.measuring.references import HiddenResults, References, place_of
 from testbed.host.job_archive import code_digest
 from testbed.host.scratch import scratch
 from testbed.lab.packetdrill import packetdrill
@@ -122,7 +122,12 @@ def check_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
         + grading.hidden.points()
     )
     grading.references.ask_for_programs([own.points() for own in programs.values() if own])
-    cases = _each(Stage.REPEAT, cases, _with_tested, programs)
+
+    def with_tested(case: Case) -> Case:
+        runs = programs.get(case.hand_in)
+        return replace(case, tested=runs.tested()) if runs else case
+
+    cases = _each(Stage.REPEAT, cases, with_tested)
     cases = _try_scripts(_compare(cases, points, grading), grading)
     return _each(Stage.REPEAT, cases, repeat_typed, grading.lab)
 
@@ -148,11 +153,6 @@ def _planned(
         return case
 
     return _each(Stage.PLAN, cases, planned), plans
-
-
-def _with_tested(case: Case, programs: Mapping[HandIn, HiddenRuns | None]) -> Case:
-    runs = programs.get(case.hand_in)
-    return replace(case, tested=runs.tested()) if runs else case
 
 
 def _compare(

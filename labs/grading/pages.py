@@ -21,7 +21,7 @@ from labs.grading.decisions import REST, Acceptances, Override, Overrides
 from labs.grading.intake import HandIn
 from labs.grading.intake_report import EMPTY_REPORT, DownloadReport
 from labs.grading.log import LogEntry
-from labs.grading.shared_work import SimilarSentences, similar_sentences
+from labs.grading.shared_work import similar_sentences
 from labs.grading.tables import Person
 from labs.templates.rendering import page_with_script, render
 from topologies import untrusted
@@ -69,40 +69,29 @@ class Place:
 
 def ranking(lab: LabSpec, cases: Sequence[Case]) -> list[Place]:
     """Return a row for each student whose programs were tested, the largest score first."""
-    ranked = exported_points([case for case in cases if _is_ranked(lab, case)])
-    scores = {entry.case.pseudonym: _score(lab, entry.case) for entry in ranked}
-    ordered = sorted(scores.items(), key=lambda row: (-row[1], row[0]))
+    name = lab.leaderboard.question if lab.leaderboard else ""
+    tested = (case for case in cases if case.tested.get(name) and case.state == "graded")
+    scores = {
+        entry.case.pseudonym: round(fmean(each.score for each in entry.case.tested[name]), _DIGITS)
+        for entry in exported_points([*tested])
+    }
     return [
         Place(1 + sum(other > score for other in scores.values()), pseudonym, score)
-        for pseudonym, score in ordered
+        for pseudonym, score in sorted(scores.items(), key=lambda row: (-row[1], row[0]))
     ]
-
-
-def _is_ranked(lab: LabSpec, case: Case) -> bool:
-    tested = lab.leaderboard is not None and case.tested.get(lab.leaderboard.question)
-    return bool(tested) and case.state == "graded"
-
-
-def _score(lab: LabSpec, case: Case) -> float:
-    assert lab.leaderboard
-    tested = case.tested[lab.leaderboard.question]
-    return round(fmean(result.score for result in tested), _DIGITS)
 
 
 def leaderboard_page(course: Course, lab: LabSpec, cases: Sequence[Case]) -> str:
     """Return the page, which can be published: it names no student."""
     assert lab.leaderboard
-    places = ranking(lab, cases)
+    places, question = ranking(lab, cases), lab.question(lab.leaderboard.question)
+    texts = {test.id: test.text for test in question.tests}
     context = {
         "lab": lab,
         "course": course,
         "board": lab.leaderboard,
-        "needed": next(
-            test.text
-            for test in lab.question(lab.leaderboard.question).tests
-            if test.id == lab.leaderboard.needs
-        ),
-        "networks": lab.question(lab.leaderboard.question).networks,
+        "needed": texts[lab.leaderboard.needs],
+        "networks": question.networks,
         "places": places,
         "most": max((place.score for place in places), default=0.0) or 1.0,
     }
@@ -261,18 +250,20 @@ def reading_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
     aliases = pseudonyms(graded_class.course, lab, (case.student for case in cases))
     # The order of pseudonyms, so that no student is always the first to be read.
     in_order = sorted(cases, key=lambda case: aliases[case.student])
-    queue = [(each, _to_read(each, in_order, graded_class, names)) for each in lab.questions]
+    queue = []
+    for each in lab.questions:
+        if answers := _to_read(each, in_order, graded_class, names):
+            texts = {case.student: mark.given for case, mark, *_ in answers}
+            model = f"{each.ask}\n{each.how}"
+            alike = similar_sentences(texts, model) if each.kind == "text" else []
+            queue.append((each, rubric_items(each), common_mistakes(each), answers, alike))
     rubrics = {question.id: rubric_items(question) for question in lab.questions}
     context = {
         "lab": lab,
         "names": names,
         "aliases": aliases,
         "rubrics": rubrics,
-        "queue": [
-            (each, rubrics[each.id], common_mistakes(each), answers, _alike(each, answers))
-            for each, answers in queue
-            if answers
-        ],
+        "queue": queue,
         "looks": [case for case in cases if case.state == "look"],
         "refused": [case for case in cases if case.refused],
         "rest": REST,
@@ -294,16 +285,10 @@ def _to_read(
         for mark in case.marks if not case.refused else ():
             read = line is not None and mark.verdict is Verdict.BY_HAND and bool(mark.given)
             if mark.question == question.id and (mark.points is None or read):
-                picture, source = _picture(case, mark, names), _source(question, case)
-                found.append((case, mark, line if read else None, picture, source))
+                picture = case.inspected.pictures.get(question.id, "")
+                path = f"handed-in/{names[case]}/{picture}" if picture else ""
+                found.append((case, mark, line if read else None, path, _source(question, case)))
     return found
-
-
-def _alike(question: Question, answers: Sequence[AnswerToRead]) -> list[SimilarSentences]:
-    if question.kind != "text":
-        return []
-    texts = {case.student: mark.given for case, mark, *_ in answers}
-    return similar_sentences(texts, f"{question.ask}\n{question.how}")
 
 
 def _source(question: Question, case: Case) -> str:
@@ -313,8 +298,3 @@ def _source(question: Question, case: Case) -> str:
     if question.kind != "module":
         return ""
     return untrusted.text_if_any(case.folder, MODULE)[:_LONGEST_SOURCE]
-
-
-def _picture(case: Case, mark: AnswerMark, names: Mapping[Case, str]) -> str:
-    name = case.inspected.pictures.get(mark.question)
-    return f"handed-in/{names[case]}/{name}" if name else ""

@@ -98,7 +98,11 @@ def read_foreign_table(file: Path, remedy: str) -> ForeignTable:
 
 def foreign_table(content: bytes) -> ForeignTable:
     """Return a table, separated by what its first line has most of: commas, semicolons or tabs."""
-    text, mark, encoding = _decoded(content)
+    mark, encoding = byte_order_mark(content)
+    try:
+        text = content.removeprefix(mark).decode(encoding)
+    except UnicodeDecodeError:  # latin-1 takes every byte and gives it back
+        text, mark, encoding = content.decode("latin-1"), b"", "latin-1"
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     sheet = ForeignTable([], [], delimiter, mark, encoding)
@@ -120,15 +124,6 @@ def _pattern(delimiter: str) -> re.Pattern[str]:
     """Return a cell, quoted (RFC 4180) or not, and what ends it."""
     apart = re.escape(delimiter)
     return re.compile(rf'((?:"(?:[^"]|"")*")?[^{apart}\r\n]*)({apart}|\r\n|\n|\r|\Z)')
-
-
-def _decoded(content: bytes) -> tuple[str, bytes, str]:
-    """Text, byte order mark and encoding; latin-1 takes every byte and gives it back."""
-    mark, encoding = byte_order_mark(content)
-    try:
-        return content.removeprefix(mark).decode(encoding), mark, encoding
-    except UnicodeDecodeError:
-        return content.decode("latin-1"), b"", "latin-1"
 
 
 def _unquoted(raw: str) -> str:

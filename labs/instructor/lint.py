@@ -171,22 +171,17 @@ _LONG_ENOUGH = 4
 
 
 def lint(lab: LabSpec) -> list[LabFinding]:
-    background = _background(lab)
-    findings = [*rehearse(lab), *_points(lab), *_minutes(lab), *_readable(lab, background)]
-    hosts = _hosts(lab)
+    folder = catalogue.folder_of(lab.name) / "text" / lab.language
+    background = lab.background or (folder / catalogue.BACKGROUND).read_text("utf-8")
+    findings = [*rehearse(lab), *_points(lab), *_readable(lab, background)]
+    specs = example_specs(lab, variant(SELF_STUDY, lab, "lint"), lab.runs)
+    hosts = {node.name for spec in specs for node in spec.topology.nodes}
     for question in lab.questions:
         if (hints := len(question.hints)) != _HINTS:
             findings.append(LabFinding(question.id, f"{hints} hints, and {_HINTS} steps are due"))
         findings += _answerable(lab, question, hosts)
         findings += _told(lab, question, background)
     return findings
-
-
-def _background(lab: LabSpec) -> str:
-    if lab.background:
-        return lab.background
-    folder = catalogue.folder_of(lab.name) / "text" / lab.language
-    return (folder / catalogue.BACKGROUND).read_text("utf-8")
 
 
 def _points(lab: LabSpec) -> Iterator[LabFinding]:
@@ -197,9 +192,6 @@ def _points(lab: LabSpec) -> Iterator[LabFinding]:
         yield LabFinding("questions", "no question asks for a prediction before the run")
     if not any(question.kind == "text" for question in lab.questions):
         yield LabFinding("questions", "no question asks for an explanation in words")
-
-
-def _minutes(lab: LabSpec) -> Iterator[LabFinding]:
     time = working_time(lab, handout_text(lab, variant(SELF_STUDY, lab, "lint")))
     if time.is_far_from(lab.minutes):
         text = f"{lab.minutes} are stated, and {time.total:.0f} are computed"
@@ -214,11 +206,6 @@ def _readable(lab: LabSpec, background: str) -> Iterator[LabFinding]:
         yield LabFinding("background", "it holds the claim, which students should find")
     if not lab.background and "drawing(" not in background:
         yield LabFinding("background", "it has no drawing")
-
-
-def _hosts(lab: LabSpec) -> set[str]:
-    specs = example_specs(lab, variant(SELF_STUDY, lab, "lint"), lab.runs)
-    return {node.name for spec in specs for node in spec.topology.nodes}
 
 
 def _answerable(lab: LabSpec, question: Question, hosts: set[str]) -> Iterator[LabFinding]:

@@ -200,16 +200,17 @@ def mix_ups(marker: Marker) -> list[str]:
 
 
 def unanswered(marker: Marker) -> list[str]:
-    return [each.id for each in marker.lab.questions if not _is_answered(each, marker.key)]
+    """Return questions that the runs do not answer, or answer with an implausible value."""
 
+    def is_answered(question: Question) -> bool:
+        if question.kind == "number":
+            value = marker.key.numbers.get(question.id)
+            return value is not None and question.low <= value <= question.high
+        if question.kind == "evidence":
+            return bool(marker.key.frames.get(question.id))
+        return question.kind != "choice" or bool(marker.key.choices.get(question.id))
 
-def _is_answered(question: Question, key: Key) -> bool:
-    if question.kind == "number":
-        value = key.numbers.get(question.id)
-        return value is not None and question.low <= value <= question.high
-    if question.kind == "evidence":
-        return bool(key.frames.get(question.id))
-    return question.kind != "choice" or bool(key.choices.get(question.id))
+    return [each.id for each in marker.lab.questions if not is_answered(each)]
 
 
 def run_variants(

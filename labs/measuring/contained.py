@@ -149,7 +149,11 @@ def _inside(
 ) -> None:
     os.setsid()
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))
-    _limit(allowance)
+    seconds = int(allowance.seconds)
+    resource.setrlimit(resource.RLIMIT_AS, (allowance.memory, allowance.memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (allowance.file, allowance.file))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def tell(phase: str, elapsed: float) -> None:
         inform(sender, {"phase": phase, "elapsed": elapsed})
@@ -172,14 +176,6 @@ def kind_and_place(error: Exception) -> str:
     """Return the kind and place of an error without its words, which may be the stranger's."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
-
-
-def _limit(allowance: Allowance) -> None:
-    seconds = int(allowance.seconds)
-    resource.setrlimit(resource.RLIMIT_AS, (allowance.memory, allowance.memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (allowance.file, allowance.file))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def inform(sender: Connection, message: dict[str, Any]) -> None:

@@ -53,11 +53,6 @@ def handout_text(lab: LabSpec, variant: Variant) -> str:
     return render(f"{lab.language}/handout.md.j2", context)
 
 
-def sheet_text(lab: LabSpec, variant: Variant) -> str:
-    """Return answers.toml without answers."""
-    return render(f"{lab.language}/answers.toml.j2", {"lab": lab, "variant": variant})
-
-
 def drawings_of(lab: LabSpec) -> LabDrawings:
     folder = catalogue.folder_of(lab.name) / "text" / lab.language
     return read_drawings(folder / catalogue.DRAWINGS)
@@ -104,13 +99,10 @@ def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterat
     values |= {name: str(getattr(parameters, name)) for name in unset}
     for name, value in values.items():
         own = meanings.get(name, "")
-        meaning = words.get("meanings", {}).get(name) or _inside_a_sentence(own)
+        # Within a sentence it has no capital at its beginning, but an abbreviation such as TCP.
+        inside = own if own[1:2].isupper() else own[:1].lower() + own[1:]
+        meaning = words.get("meanings", {}).get(name) or inside
         yield {"name": name, "value": value, "meaning": meaning}
-
-
-def _inside_a_sentence(words: str) -> str:
-    """Without a capital at its beginning, unless it is an abbreviation such as TCP."""
-    return words if words[1:2].isupper() else words[:1].lower() + words[1:]
 
 
 def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
@@ -183,7 +175,7 @@ def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
     files = {
         FILE: assignment_text(variant, lab.language),
         **handout_files(lab, variant),
-        ANSWERS: sheet_text(lab, variant),
+        ANSWERS: render(f"{lab.language}/answers.toml.j2", {"lab": lab, "variant": variant}),
         f"{lab.name}.ipynb": notebook(lab, variant),
         **_programs(lab, variant),
     }
