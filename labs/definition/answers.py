@@ -92,7 +92,7 @@ Answers = dict[str, list[str]]
 
 def read_sheet(file: Path, lab: LabSpec) -> Answers:
     """Return the answers in a file and in files of fixed names next to it. Raises TcplabError."""
-    table = _table(file).answers
+    table, _ = _table(file)
 
     def given(question: Question) -> list[str]:
         names = FIXED_FILES.get(question.kind, ())
@@ -105,25 +105,17 @@ def read_sheet(file: Path, lab: LabSpec) -> Answers:
 def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
     """Return names that no question has or whose answer cannot be read, each with the reason."""
     ids = [question.id for question in lab.questions]
-    table = _table(file)
-    unknown = [name[:40] for name in table.answers if name not in ids]
-    sentences = {untrusted.plain(name[:40]): reason for name, reason in table.broken.items()}
+    answers, broken = _table(file)
+    unknown = [name[:40] for name in answers if name not in ids]
+    sentences = {untrusted.plain(name[:40]): reason for name, reason in broken.items()}
     for name in unknown[:_MOST_MISSPELT]:
         near = "".join(f"; is {other} meant?" for other in get_close_matches(name, ids, 1))
         sentences[untrusted.plain(name)] = f"no question has this name{near}"
     return sentences
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The table [answers], and the answers of it that cannot be read, with the reason."""
-
-    answers: dict[str, Any]
-    broken: dict[str, str] = field(default_factory=dict)
-
-
-def _table(file: Path) -> _Table:
-    """Return the table [answers]. Raises TcplabError."""
+def _table(file: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the table [answers], and what of it cannot be read, why. Raises TcplabError."""
     try:
         content = untrusted.content(file.parent, file.name, LARGEST)
     except OSError as error:
@@ -143,7 +135,7 @@ def _table(file: Path) -> _Table:
     if not isinstance(table, dict):
         remedy = "Keep the line [answers] above your answers."
         raise TcplabError(f"{file.name} has no [answers].", remedy)
-    return _Table(table)
+    return table, {}
 
 
 def _unreadable(file: Path, error: Exception) -> TcplabError:
@@ -151,7 +143,7 @@ def _unreadable(file: Path, error: Exception) -> TcplabError:
     return TcplabError(f"{file.name} cannot be read: {str(error)[:200]}.", remedy)
 
 
-def _salvaged(file: Path, text: str, error: Exception) -> _Table:
+def _salvaged(file: Path, text: str, error: Exception) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the answers of a broken file that can be read one by one. Raises TcplabError."""
     answers: dict[str, Any] = {}
     broken: dict[str, str] = {}
@@ -162,7 +154,7 @@ def _salvaged(file: Path, text: str, error: Exception) -> _Table:
             broken[entry["name"]] = f"its answer cannot be read: {str(reason)[:200]}"
     if not answers:
         raise _unreadable(file, error)
-    return _Table(answers, broken)
+    return answers, broken
 
 
 def _entry(text: str) -> dict[str, Any]:

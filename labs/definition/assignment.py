@@ -251,7 +251,6 @@ class Assignment:
 
 
 def assignment_text(variant: Variant, language: str) -> str:
-    """Return the content of the file from which `read_assignment` knows a folder."""
     return as_json({"format": _FORMAT, "language": language, "variant": to_data(variant)})
 
 
@@ -298,5 +297,4 @@ def rubric_items(question: Question) -> tuple[RubricItem, ...]:
 
 
 def common_mistakes(question: Question) -> list[str]:
-    """Return the mistakes that a rubric names, as comments for students."""
     return _MISTAKE.split(question.rubric)[1:]

@@ -134,9 +134,9 @@ def find(name: str, language: str = FIRST_LANGUAGE) -> LabSpec:
     if language not in written:
         problem = f"The lab {name} is not written in '{language[:20]}'."
         raise UsageError(problem, f"There are: {', '.join(written)}.")
-    data = _table(folder / "lab.toml")
+    data = table(folder / "lab.toml")
     if (folder / "text").is_dir():
-        texts = _table(folder / "text" / language / TEXTS)
+        texts = table(folder / "text" / language / TEXTS)
         data = merged(data, texts, f"labs/{name}/text/{language}/{TEXTS}")
     lab: LabSpec = from_data(
         LabSpec, {"name": name, "language": language, **data}, f"labs/{name}/lab.toml"
@@ -144,7 +144,7 @@ def find(name: str, language: str = FIRST_LANGUAGE) -> LabSpec:
     return lab
 
 
-def _table(file: Path) -> dict[str, Any]:
+def table(file: Path) -> dict[str, Any]:
     """Return the content of a TOML file. Raises UsageError."""
     try:
         return toml_file(file)

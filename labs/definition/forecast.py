@@ -45,9 +45,7 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Eq: operator.eq,
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
+    **{name: getattr(math, name) for name in ("sqrt", "exp", "log")},
     "min": min,
     "max": max,
 }
@@ -286,12 +284,7 @@ def scored(rule: Rule, results: Sequence[HiddenResult]) -> ScoredRule:
     values = [rule.value(result.variables) for result in results]
     pairs = list(zip(values, truths, strict=True))
     number, number_width = min(
-        (
-            (math.sqrt(one * other), width)
-            for one in truths
-            for other in truths
-            for width in _WIDTHS
-        ),
+        ((math.sqrt(a * b), width) for a, b, width in itertools.product(truths, truths, _WIDTHS)),
         key=lambda pair: fmean(price(pair[0], pair[1], truth) for truth in truths),
     )
     return ScoredRule(

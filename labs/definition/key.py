@@ -25,7 +25,6 @@ from labs.definition import catalogue
 from labs.definition.forecast import FUNCTIONS, evaluated, expression
 from labs.definition.spec import LabSpec
 from topologies.errors import UsageError
-from topologies.notation import toml_file
 from topologies.units import Duration, Quantity, Rate, Share
 
 Variables = Mapping[str, Quantity]
@@ -232,6 +231,6 @@ def key_module(name: str) -> Any:
 @cache
 def _read(name: str, file: Path) -> WrittenKey:
     try:
-        return WrittenKey(catalogue.find(name), msgspec.convert(toml_file(file), KeyFile))
+        return WrittenKey(catalogue.find(name), msgspec.convert(catalogue.table(file), KeyFile))
     except ValueError as error:
         raise UsageError(f"{file} cannot be read: {error}.", "Correct that line.") from None

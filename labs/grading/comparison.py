@@ -33,23 +33,10 @@ from labs.student.runs import typed_differences
 from testbed.native.realtime import REALTIME
 from topologies import untrusted
 from topologies.errors import TcplabError
+from topologies.notation import toml_file
 
 _FEW = 5.0  # bytes or packets by which counts may differ in any case
-_BOTH = "both.total_packets"
-_WITNESSES = (
-    ("bytes that its socket counted", "ss.bytes_sent", "sender.actual_data_bytes", 0.02),
-    *(
-        (f"packets that tcpdump counted at the {role}", f"tcpdump.{role}", f"{role}.{_BOTH}", 0.01)
-        for role in ("sender", "receiver")
-    ),
-    (
-        "retransmissions by the kernel's counter",
-        "nstat.TcpRetransSegs",
-        "sender.rexmt_data_pkts",
-        0.02,
-    ),
-)
-"""What is counted, the witness's count, that of the capture, and how far they may differ."""
+_WITNESSES = toml_file(Path(__file__).with_name("witnesses.toml"))["witnesses"]
 
 
 def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str, float]:
@@ -72,13 +59,13 @@ def inconsistencies(values: dict[str, dict[str, float]]) -> list[str]:
     """
     sentences = []
     for condition, measured in values.items():
-        for claim, counter, capture_key, slack in _WITNESSES:
-            count, captured = measured.get(counter), measured.get(capture_key)
+        for witness in _WITNESSES:
+            count, captured = measured.get(witness["counter"]), measured.get(witness["captured"])
             if count is None or captured is None:
                 continue
-            if abs(count - captured) > max(_FEW, slack * max(count, captured)):
-                difference = f"{captured:,.0f} in the capture, and {count:,.0f} {claim}"
-                sentences.append(f"{condition}: {difference}")
+            if abs(count - captured) > max(_FEW, witness["slack"] * max(count, captured)):
+                counted = f"{count:,.0f} {witness['claim']}"
+                sentences.append(f"{condition}: {captured:,.0f} in the capture, and {counted}")
     return sentences
 
 
@@ -113,7 +100,6 @@ def check_label(
 
 
 def _flags(kind: FlagKind, run: LabRun, sentences: Iterable[str]) -> Iterator[Flag]:
-    """Yield a flag of a run for each sentence, which is without its full stop."""
     return (Flag(kind, f"Run {run.name}: {sentence}.") for sentence in sentences)
 
 
@@ -194,7 +180,6 @@ def _times(file: Path) -> list[float]:
 def _of_times(
     name: str, times: Sequence[float], manifest: RunManifest, watched: float | None
 ) -> Iterator[str]:
-    """Check a file's times against those of the manifest and the observer."""
     first, last, started = min(times), max(times), _seconds(manifest.started)
     if GUESTS_BEGIN <= first < GUESTS_BEGIN + _GUESTS_LAST:
         yield f"{name} begins at the time at which the clock of every guest does"

@@ -165,14 +165,7 @@ def _reject(case: Case, rejection: Rejection) -> Case:
     return case.noted(f"This hand-in was rejected. {rejection.comment}".strip())
 
 
-_MONTHS = (
-    *("jan gen ene", "feb fev fév", "mar mär maa mrt", "apr avr abr", "may mai maj mei mag"),
-    *("jun juin giu", "jul juil lug", "aug aoû ago", "sep set", "oct okt ott out", "nov"),
-    "dec dez déc dic des",
-)
-"""Beginnings of the months in Catalan, Dutch, English, French, German, Italian, Portuguese,
-Spanish and Swedish.
-"""
+_MONTHS = toml_file(Path(__file__).with_name("months.toml"))["months"]
 _NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
 _MONTH = rf"(?P<month>{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})\w*\.?"
 _OF = r"[\s,]+(?:de\s+|d['\u2019]\s*)?"
@@ -230,7 +223,6 @@ def _late(case: Case, dates: Dates, sheet: Worksheet | None, in_folder: bool) ->
 
 
 def date_notices(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield sentences for the instructor about hand-ins whose lateness is not known."""
     unknown = [case.student for case in cases if case.late is None]
     if unknown:
         remedy = "name Moodle's worksheet, or write `submitted` under [[dates.exception]]"

@@ -10,7 +10,7 @@ lib/gradebook_exporter.rb. Gradescope: https://gradescope-autograders.readthedoc
 * An empty cell is a change where Canvas has a score, which the import shows before it is made."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,12 +31,18 @@ _POSSIBLE = "    Points Possible"
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
+def canvas_table(
+    titles: Sequence[str], possible: Sequence[float | None], rows: Sequence[Sequence[Any]]
+) -> str:
+    """Return a table for Canvas's import: assignments with their most points, and students."""
+    return table((*_HEADING, *titles), [(_POSSIBLE, "", "", "", "", *possible), *rows])
+
+
 def own_gradebook(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
     """Return a table with a row for each student; empty if Canvas can identify no student."""
-    identifiable = [student for student in students if any(_identity(student.case))]
-    rows = [(*_identity(student.case), student.points) for student in identifiable]
-    possible = (_POSSIBLE, "", "", "", "", lab.points)
-    return table((*_HEADING, lab.title), [possible, *rows]) if rows else ""
+    identities = ((_identity(student.case), student.points) for student in students)
+    rows = [(*identity, points) for identity, points in identities if any(identity)]
+    return canvas_table([lab.title], [lab.points], rows) if rows else ""
 
 
 def _identity(case: Case) -> tuple[str, ...]:
@@ -123,16 +129,17 @@ def matched(book: Gradebook, lab: LabSpec, students: Sequence[ExportedPoints]) -
     possible = [_POSSIBLE, *[""] * (width - 1), most]
     absent = [student.name for student in students if student not in present]
     content = table((*book.students, title), [possible, *rows])
-    return FilledTable(content.encode(), tuple(_about(book, lab, most, absent)))
-
-
-def _about(book: Gradebook, lab: LabSpec, most: float, absent: Sequence[str]) -> Iterator[str]:
-    if book.assignment is None:
-        yield f"canvas.csv makes a new assignment, as the gradebook has none called '{lab.title}'."
+    notices = []
+    if column is None:
+        notices.append(
+            f"canvas.csv makes a new assignment, as the gradebook has none called '{lab.title}'."
+        )
     if most != lab.points:
-        yield f"Canvas's assignment has {most:g} points, the lab {lab.points}: scores are scaled."
+        scaled = f"Canvas's assignment has {most:g} points, the lab {lab.points}"
+        notices.append(f"{scaled}: scores are scaled.")
     if absent:
-        yield f"Not in the gradebook: {', '.join(absent)}."
+        notices.append(f"Not in the gradebook: {', '.join(absent)}.")
+    return FilledTable(content.encode(), tuple(notices))
 
 
 _LARGEST = 64 << 20  # bytes; it holds the results of all previous submissions
@@ -164,7 +171,6 @@ def read_submitters(file: Path) -> tuple[str, ...]:
 
 
 def check_submitter(case: Case, people: Sequence[Person], emails: Sequence[str]) -> Case:
-    """Flag a hand-in that is of none of those who submitted it."""
     submitted = any(_is_of(case, people, email.casefold()) for email in emails)
     if case.refused or submitted:
         return case

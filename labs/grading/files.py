@@ -205,7 +205,6 @@ def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTa
 
 
 def grades(lab: LabSpec, cases: Sequence[Case]) -> str:
-    """The instructor's table, with the points so far and the final ones for course systems."""
     dated = any(case.late for case in cases)
     rows = [[*_row(lab, case), *(_lateness(case) if dated else ())] for case in cases]
     heading = [name for name, _ in rows[0]] if rows else ["student"]

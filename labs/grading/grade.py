@@ -205,7 +205,6 @@ def _compared(case: Case, points: RunPoints, grading: ClassGrading) -> Case:
 
 
 def _own_versions(lab: Lab) -> dict[str, str]:
-    """Return the versions that a manifest of the grader would name."""
     facts = lab_facts(lab)
     return {
         "code": code_digest(),
@@ -240,7 +239,6 @@ def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
 
 
 def mark_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
-    """Mark the answers, and flag what hand-ins have in common."""
     lab, nominal = grading.lab, nominal_variant(grading.lab)
     keys = [key_of(lab, values, nominal) for values in grading.spread(nominal, grading.module)]
     tolerance = tolerances(lab, [key for key in keys if key])

@@ -16,6 +16,7 @@ from statistics import correlation, fmean, median, pstdev
 
 from labs.definition import catalogue
 from labs.definition.answers import decoded
+from labs.grading.exports import canvas_table
 from labs.grading.tables import Person, table
 from topologies import untrusted
 from topologies.errors import UsageError
@@ -106,13 +107,11 @@ def course_tables(labs: Sequence[GradedLab], people: Sequence[Person]) -> Iterat
     def finals(person: Person) -> list[float | None]:
         return [each.final(person) for each in labs]
 
-    possible = ["    Points Possible", "", "", "", "", *(each.possible for each in labs)]
     canvas = [
         [person.name, person.canvas, person.id, person.email, person.section, *finals(person)]
         for person in people
     ]
-    columns = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", *names)
-    yield "canvas.csv", table(columns, [possible, *canvas])
+    yield "canvas.csv", canvas_table(names, [each.possible for each in labs], canvas)
     moodle = [[person.id, person.email, *finals(person)] for person in people]
     yield "moodle.csv", table(("ID number", "Email address", *names), moodle)
     items = [row for each in labs for row in item_rows(each)]
@@ -122,7 +121,6 @@ def course_tables(labs: Sequence[GradedLab], people: Sequence[Person]) -> Iterat
 
 
 def item_rows(lab: GradedLab) -> Iterator[list[object]]:
-    """Yield a row of statistics for each question that earned somebody points, then of the sum."""
     for question in lab.questions:
         pairs = [
             (points, total)

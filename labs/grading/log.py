@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -139,16 +139,12 @@ class FormerMark(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class FormerLate(msgspec.Struct, frozen=True):
-    percent: float = 0.0
-
-
 class FormerCase(msgspec.Struct, frozen=True):
     student: str
     digest: str = ""
     state: str = ""
     final: float | None = None
-    late: FormerLate | None = None
+    late: dict[str, Any] | None = None
     marks: tuple[FormerMark, ...] = ()
 
 
@@ -211,7 +207,7 @@ def _changes_of(old: FormerCase, case: Case) -> Iterator[LogEntry]:
     another = "another hand-in" if old.digest != case.digest else ""
     if old.final != case.final:
         states = f"{old.state}, now {case.state}" if old.state != case.state else ""
-        former, new = (each.percent if each else 0.0 for each in (old.late, case.late))
+        former, new = (old.late or {}).get("percent", 0.0), case.late.percent if case.late else 0.0
         late = f"{former:g} % off for lateness, now {new:g} %" if former != new else ""
         why = another or case.refused or states or late
         yield _change(case.student, _FINAL, old.final, case.final, why)

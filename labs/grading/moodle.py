@@ -49,7 +49,6 @@ def own_worksheet(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
 
 
 def comment(lab: LabSpec, student: ExportedPoints) -> str:
-    """Return the feedback comment, as HTML; empty without final points."""
     if student.points is None:
         return ""
     return f"{_comment_beginning(lab)} {student.points:g} of {lab.points} points."

@@ -170,7 +170,6 @@ def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
 def class_page(
     graded_class: GradedClass, names: Mapping[Case, str], entries: Sequence[LogEntry] = ()
 ) -> str:
-    """Return the page of the class: points, answers, flags, frequent mistakes and the log."""
     lab, cases, absent = graded_class.lab, graded_class.cases, graded_class.absent
     return render(
         "class.html",

@@ -210,7 +210,6 @@ def _rows(text: str, delimiter: str) -> list[list[str]]:
 
 
 def _fitness(rows: Sequence[Sequence[str]]) -> tuple[bool, int]:
-    """Rate a delimiter: whether it gives a column of ids, and many columns."""
     heading = _heading(rows[0])
     return any(name in _COLUMNS["id"] for name in heading), max(map(len, rows))
 

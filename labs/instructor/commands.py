@@ -1,20 +1,14 @@
 """`tcplab lab preview`, `lint` and `new`: an instructor's hour before a lab is given out."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from experiments.cli.options import FILE, FOLDER, workers_option
 from labs.definition import catalogue
 from labs.definition.assignment import read_course
-
-if TYPE_CHECKING:
-    from labs.student.hand_in import LabFinding
-
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -98,28 +92,22 @@ def oral_command(hand_in: Path, name: str, course_file: Path | None, out: Path |
 @workers_option
 def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> None:
     """Say what is wrong with labs, in every language; without a name with all."""
-    found = 0
-    for name in names or catalogue.names():
-        for where, finding in _findings(name, variants, workers):
-            click.echo(f"{where}, {finding.where}: {finding.text}")
-            found += 1
-    click.echo(f"{found} to correct." if found else "No mistakes found.")
-    raise SystemExit(1 if found else 0)
-
-
-def _findings(name: str, variants: int, workers: int | None) -> Iterator[tuple[str, LabFinding]]:
-    """Of the texts in each language, then of that many variants."""
     from labs.instructor.lint import lint
     from labs.instructor.preview import lint_variants, run_variants
 
-    lab = catalogue.find(name)
-    for language in catalogue.languages(catalogue.folder_of(name)):
-        for finding in lint(catalogue.find(name, language)):
-            yield f"{name} ({language})", finding
-    if variants:
-        found = run_variants(lab, variants, _folder(name), workers=workers)
-        for finding in lint_variants(found):
-            yield name, finding
+    found = 0
+    for name in names or catalogue.names():
+        languages = catalogue.languages(catalogue.folder_of(name))
+        labs = {f"{name} ({each})": catalogue.find(name, each) for each in languages}
+        findings = [(where, each) for where, lab in labs.items() for each in lint(lab)]
+        if variants:
+            preview = run_variants(catalogue.find(name), variants, _folder(name), workers=workers)
+            findings += [(name, each) for each in lint_variants(preview)]
+        for where, finding in findings:
+            click.echo(f"{where}, {finding.where}: {finding.text}")
+        found += len(findings)
+    click.echo(f"{found} to correct." if found else "No mistakes found.")
+    raise SystemExit(1 if found else 0)
 
 
 def _folder(name: str) -> Path:
@@ -135,4 +123,5 @@ def new_command(name: str, like: str) -> None:
     from labs.definition.catalogue import new_lab
 
     folder = new_lab(name, like)
-    click.echo(f"{folder}: change lab.toml and key.py; then ./tcplab lab lint {name}")
+    key = "key.toml" if (folder / "key.toml").is_file() else "key.py"
+    click.echo(f"{folder}: change lab.toml and {key}; then ./tcplab lab lint {name}")

@@ -90,7 +90,6 @@ def write_sheet(hand_in: Path, lab: LabSpec, course: Course, out: Path | None) -
 
 
 def sheet_of(source: str, target: str, lab_name: str, course: Course) -> OralSheet:
-    """Return the sheet of a hand-in, unpacked into the empty folder `target`."""
     lab, found = catalogue.find(lab_name), inspect(source, target, lab_name)
     if found.get("refused"):
         raise TcplabError(str(found["refused"]), "Look at it by hand.")

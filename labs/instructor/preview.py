@@ -232,7 +232,6 @@ _HANDOUTS = 3
 
 
 def write_preview(found: LabPreview, out: Path) -> Path:
-    """Write the page and three handouts; returns the page's path."""
     lab, variants = found.lab, [runs.variant for runs in found.carried[:_HANDOUTS]]
     by_kind: Counter[str] = Counter()
     for question in lab.questions:

@@ -133,7 +133,6 @@ def _digests(raw: Path, data: Any) -> dict[str, str]:
 
 
 def values_of(folder: str) -> dict[str, Values]:
-    """Return the values by seed of the run directory at `folder`."""
     problems = Problems()
     run = read_run(Path(folder), problems)
     values: dict[str, Values] = {}

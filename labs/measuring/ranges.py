@@ -55,8 +55,6 @@ class VariantRuns:
 
 @dataclass(frozen=True)
 class LessonResult:
-    """A variant: whether the lesson showed, or what failed."""
-
     variant: Variant
     lesson: bool
     problem: str = ""

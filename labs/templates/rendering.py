@@ -19,10 +19,9 @@ from markdown_it import MarkdownIt
 import labs
 from analysis import rendering
 from analysis.rendering import with_code
-from labs.definition.catalogue import folder_of, names
+from labs.definition.catalogue import folder_of, names, table
 from topologies.data import from_data
 from topologies.errors import UsageError
-from topologies.notation import toml_file
 
 _FRAME = jinja2.PackageLoader(rendering.__name__)
 TEMPLATES = Path(__file__).resolve().parent
@@ -186,9 +185,5 @@ def read_drawings(file: Path) -> LabDrawings:
     """The drawings of a file; none if it is missing. Raises UsageError with what is wrong in it."""
     if not file.is_file():
         return LabDrawings()
-    try:
-        content = toml_file(file)
-    except ValueError as error:
-        raise UsageError(f"{file} cannot be read: {error}.", "Correct that line.") from None
-    drawings: LabDrawings = from_data(LabDrawings, content, f"{file.parent.name}/{file.name}")
+    drawings: LabDrawings = from_data(LabDrawings, table(file), f"{file.parent.name}/{file.name}")
     return drawings
