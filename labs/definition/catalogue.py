@@ -152,13 +152,6 @@ def table(file: Path) -> dict[str, Any]:
         raise UsageError(f"{file} cannot be read: {error}.", "Correct that line.") from None
 
 
-def module_of(name: str) -> str:
-    """Return the name of the module with a lab's key, unless that is in a key.toml."""
-    plugin = registered(GROUP).get(name)
-    package = plugin.load().__name__ if plugin else f"{labs.__name__}.{name}"
-    return f"{package}.key"
-
-
 _SMALLEST = FOLDER / "templates" / "new"
 
 

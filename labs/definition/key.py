@@ -20,11 +20,13 @@ from typing import Any
 
 import msgspec
 
+import labs
 from analysis.measures.selection import jain
 from labs.definition import catalogue
 from labs.definition.forecast import FUNCTIONS, evaluated, expression
 from labs.definition.spec import LabSpec
 from topologies.errors import UsageError
+from topologies.plugins import registered
 from topologies.units import Duration, Quantity, Rate, Share
 
 Variables = Mapping[str, Quantity]
@@ -135,10 +137,6 @@ class _Names(dict[str, Any]):
     def values_of(self, texts: Mapping[str, str]) -> dict[str, float]:
         return {name: float(self.value(text)) for name, text in texts.items()}
 
-    def has_runs_of(self, *texts: str) -> bool:
-        named = {match[1] for match in _NAME.finditer(" ".join(texts))} - {None}
-        return named <= self.runs.keys()
-
 
 class _Unquoted(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
@@ -199,7 +197,7 @@ class WrittenKey:
                 yield question, {option for option, when in right.items() if names.value(when)}
             elif isinstance(right, str):
                 yield question, {right}
-            elif names.has_runs_of(*right[:2]):
+            elif {match[1] for match in _NAME.finditer(" ".join(right[:2]))} <= {None, *names.runs}:
                 after, before = names.value(right[0]), names.value(right[1])
                 yield question, {_compared(after, before, *right[2:])}
 
@@ -225,7 +223,9 @@ def key_module(name: str) -> Any:
     file = catalogue.folder_of(name) / FILE
     if file.is_file():
         return _read(name, file)
-    return importlib.import_module(catalogue.module_of(name))
+    plugin = registered(catalogue.GROUP).get(name)
+    package = plugin.load().__name__ if plugin else f"{labs.__name__}.{name}"
+    return importlib.import_module(f"{package}.key")
 
 
 @cache

@@ -2,11 +2,8 @@
 
 The claims of a script are tested on kernels that behave differently. A shell command, Python or a
 file could reveal the kernel, so an answer has TCP packets and calls of its sockets only. Lines are
-split into tokens as packetdrill's lexer.l does, so neither comments nor odd spacing hide a
-statement.
-
-Each run of a script has its own guest, so a script that stops a guest stops no other. The guests of
-a script differ in the values of sysctls only: names, arguments, environment and clock are equal.
+split as packetdrill's lexer.l does, so neither comments nor odd spacing hide a statement. Each run
+has its own guest, which differs in the values of sysctls only.
 """
 
 import re

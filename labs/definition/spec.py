@@ -160,18 +160,16 @@ _FIELDS: dict[str, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
 
 @dataclass(frozen=True)
 class Question:
-    """One question.
+    """One question; `how` says how the value is obtained, and `unit` is that of the answer.
 
-    `how` says how the value is obtained, `unit` is what the answer should be in (empty: a count).
-    `low` and `high` bound what is plausible, in `unit`. A question with `follows` is calculated
-    from those answers, and earns its points also if they were wrong and were used rightly. `rubric`
-    is for the person who reads an answer that no program marks, and `model` is such an answer in
-    which {QUESTION} stands for what the student's run gives. A prediction is recorded before the
-    run `before`; the settings of a design are those of the run `run`; the frame of an evidence is
-    of the capture `capture` (CONDITION/INTERFACE) of the run `run`. A packetdrill script has to
-    pass on the lab's kernel and to fail on each of `others`. A forecast is a rule for `value`
-    (CONDITION/KEY) of the run `run` on that many `networks`, drawn from the ranges `hidden`. A
-    program passes `tests` on such networks; `everywhere` counts those that it passes on all.
+    `low` and `high` bound what is plausible. A question with `follows` is calculated from those
+    answers, and earns its points also if they were wrong and were used rightly. `rubric` is for the
+    person who reads an answer, and `model` is one in which {QUESTION} stands for the run's value. A
+    prediction is recorded before the run `before`; the settings of a design are those of the run
+    `run`; an evidence is a frame of its `capture` (CONDITION/INTERFACE). A packetdrill script has
+    to pass on the lab's kernel and to fail on each of `others`. A forecast is a rule for `value`
+    (CONDITION/KEY) on that many `networks`, drawn from the ranges `hidden`. A program passes
+    `tests` on such networks; `everywhere` counts those that it passes on all.
     """
 
     id: str

@@ -175,7 +175,8 @@ def _value(match: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
     if re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", digits):
         whole, decimal = digits.replace(",", ""), digits.replace(",", ".")
         raise ValueError(f"'{digits}' may mean {whole} or {decimal}; write it without the comma")
-    power = _power(match)
+    written = match["e"] or match["power"] or match["raised"] or "0"
+    power = int(written.translate(_RAISED))
     factor = -1.0 if match["sign"] in ("-", "\u2212") else 1.0
     plain = _without_groups(digits)
     value = float(f"{plain}e{power}")
@@ -184,11 +185,6 @@ def _value(match: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
     half_step = 0.5 * 10.0 ** (power - len(plain.partition(".")[2]))
     others = tuple(factor * float(f"{text}e{power}") for text in _other_digits(digits))
     return factor * value, half_step, others
-
-
-def _power(match: re.Match[str]) -> int:
-    text = match["e"] or match["power"] or match["raised"] or "0"
-    return int(text.translate(_RAISED))
 
 
 def _without_groups(digits: str) -> str:

@@ -131,16 +131,11 @@ class Flag:
 class Case:
     """A hand-in. Two are never equal.
 
-    Received are `folder`, which holds what was unpacked of it, to `key_after`, the time until which
-    feedback names no right answer. `digest` is of what was handed in (labs.grading.inspection):
-    what people decided is bound to it. `absent` is a student of the roster without a hand-in.
-
-    Checked are `trials` of scripts and `tested` programs by question, and by run: `authentic`
-    files, the values that answers are marked by in `runs`, and those of the `repeated` runs, whose
-    files have the digests `expected`.
-    Marked are `bands`, `marks`, the `key` that they come from, and the numbers that are `right` by
-    it. Decided are flags that were `accepted`, the `pseudonym` on the
-    leaderboard, and `late`, None without a deadline or a known time.
+    Received are `folder`, which holds what was unpacked, to `key_after`, until when feedback names
+    no right answer; decisions are bound to the `digest`. Checked are `trials` and `tested` programs
+    by question, and by run `authentic` files, the values that count, those of the `repeated` runs,
+    and their files' digests `expected`. Marked are `bands`, `marks`, the `key`, and the numbers
+    `right` by it. Decided are `accepted` flags, the `pseudonym`, and `late`, None if unknown.
     """
 
     hand_in: HandIn

@@ -15,7 +15,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from analysis.records.json_reader import Record as JsonRecord
 from analysis.records.json_reader import parse
 from analysis.records.spec_file import RunManifest
 from analysis.records.trial_files import EnvironmentFile
@@ -132,7 +131,7 @@ class WatchedFile(Struct, frozen=True):
 def contradictions(place: str, lab_release: str) -> list[str]:
     """Return sentences about what in the run directory `place` is of virtual or another time."""
     folder = Path(place)
-    manifest = _parsed(RunManifest, folder / "manifest.json")
+    manifest = parse(RunManifest, folder / "manifest.json", _LARGEST_JSON).record
     sentences = list(_of_manifest(manifest, lab_release))
     for seed in sorted((folder / "raw").glob("seed-*")):
         sentences += _of_seed(seed, manifest)
@@ -153,8 +152,8 @@ def _of_manifest(manifest: RunManifest, lab_release: str) -> Iterator[str]:
 
 
 def _of_seed(seed: Path, manifest: RunManifest) -> Iterator[str]:
-    environment = _parsed(EnvironmentFile, seed / "environment.json")
-    watched = _parsed(WatchedFile, seed / REALTIME)
+    environment = parse(EnvironmentFile, seed / "environment.json", _LARGEST_JSON).record
+    watched = parse(WatchedFile, seed / REALTIME, _LARGEST_JSON).record
     if environment.clock != "real":
         yield f"{seed.name}/environment.json does not say that the clock was real"
     release = manifest.kernel.release
@@ -190,10 +189,6 @@ def _of_times(
     if watched is not None and last - first > _LONGER * watched + 2:
         lasting = f"{name} lasts {last - first:.0f} s"
         yield f"{lasting}, and the run was watched for {watched:.0f} s"
-
-
-def _parsed(kind: type[JsonRecord], file: Path) -> JsonRecord:
-    return parse(kind, file, _LARGEST_JSON).record
 
 
 def _seconds(iso: str) -> float | None:

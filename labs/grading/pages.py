@@ -6,7 +6,7 @@ one.
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -188,20 +188,13 @@ def class_page(
             "missing": [case.student for case in absent],
             "refused": [case for case in cases if case.refused],
             "finals": {entry.case: entry.points for entry in exported_points([*cases, *absent])},
-            "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
+            "banded": [case for case in cases if case.bands],
             "received": graded_class.report,
             "dated": any(case.late for case in cases),
             "log": entries[::-1][:_LATEST],
             "logged": len(entries),
         },
     )
-
-
-def _banded(lab: LabSpec, case: Case) -> Iterator[dict[str, Any]]:
-    """For a run in real time: the band of each number, and how wide it is."""
-    for name, (low, high) in case.bands.items():
-        question = lab.question(name)
-        yield {"question": question, "low": low, "high": high, "width": case.band_width(name)}
 
 
 def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:

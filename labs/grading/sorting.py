@@ -11,9 +11,8 @@ and `..._text.html` and `..._link.html` for typed text. To the name of a file th
 before, it appends -1, -2 and so on.
 
 The system's part of a name comes first, and the first match counts, so that a student's part cannot
-name another student. Among the files of one student, each archive and each folder with answers is a
-hand-in; likewise among files without an uploader. Every file ends in one parcel, or among the
-others with its reason.
+name another student. Of one student, each archive and each folder with answers is a hand-in. Every
+file ends in one parcel, or among the others with its reason.
 """
 
 from __future__ import annotations

@@ -55,9 +55,8 @@ def check(assignment: Assignment) -> list[LabFinding]:
 def _run(assignment: Assignment, run: LabRun) -> Iterator[LabFinding]:
     folder = runs.run_folder(assignment.folder, run.name)
     if folder is None:
-        yield LabFinding(
-            run.name, f"this run is not there yet: ./tcplab lab run {assignment.folder}"
-        )
+        command = f"./tcplab lab run {assignment.folder}"
+        yield LabFinding(run.name, f"this run is not there yet: {command}")
         return
     own = own_parts(assignment)
     if not runs.is_possible(run, own):
@@ -73,10 +72,8 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[LabFinding]:
         failures = " ".join(record.failures)[:200]
         yield LabFinding(run.name, f"the run is {record.status}: {failures}")
     if not is_own or record.seeds != runs.seeds_of(run, assignment.variant):
-        text = (
-            "this is not your run: its parameters or its seed are others: ./tcplab lab run --again"
-        )
-        yield LabFinding(run.name, text)
+        others = "its parameters or its seed are others: ./tcplab lab run --again"
+        yield LabFinding(run.name, f"this is not your run: {others}")
     for name in changed_files(record)[:3]:
         yield LabFinding(run.name, f"{name} was changed after the run: run it again")
     for problem in problems.found[:3]:

@@ -74,10 +74,7 @@ FORBIDDEN_CALLS = (
     "socket(..., SOCK_DGRAM, IPPROTO_UDP)",
     "fork()",
 )
-TELLING = (
-    "`test $(sysctl -n net.ipv4.tcp_reordering) = 3`",
-    "%{ assert tcpi_reordering == 3 }%",
-)
+TELLING = ("`test $(sysctl -n net.ipv4.tcp_reordering) = 3`", "%{ assert tcpi_reordering == 3 }%")
 """Statements whose outcome differs between the kernels, though no packet does."""
 _RESULTS = ("0", "5", "-1")
 """Success, a new descriptor, and any error: packetdrill compares an errno only if one is given."""

@@ -139,11 +139,7 @@ def _marked(run: str, repeated: float, marks: float, total: float) -> dict[Place
 
 def _home(run: str, ping: float, late: float) -> dict[Place, float]:
     return measured(
-        run,
-        "home",
-        ping__exchange_p50_ms=ping,
-        web__exchange_p50_ms=900.0,
-        call__late_percent=late,
+        run, "home", ping__exchange_p50_ms=ping, web__exchange_p50_ms=900.0, call__late_percent=late
     )
 
 
@@ -224,10 +220,7 @@ LABS = {
     ),
     "packet_loss": MadeLab(
         _transfer("none", 2.5, 0.0) | _transfer("few", 20.0, 0.9) | _transfer("many", 60.0, 3.4),
-        (
-            {("few", "dropping", _SECONDS): 5.0},
-            {("many", "dropping", _SECONDS): 19.0},
-        ),
+        ({("few", "dropping", _SECONDS): 5.0}, {("many", "dropping", _SECONDS): 19.0}),
         right={"no_ack_lost": {"back"}},
         wrong={"no_ack_lost": {"resent", "server"}},
     ),
@@ -260,10 +253,7 @@ LABS = {
     ),
     "bbr_and_cubic": MadeLab(
         _both("shallow", 400.0, 9e3) | _both("middle", 2e3, 7.5e3) | _both("deep", 7e3, 2.5e3),
-        (
-            {("deep", "cubic", _BESIDE): 8e3},
-            {("shallow", "cubic", _BESIDE): 500.0},
-        ),
+        ({("deep", "cubic", _BESIDE): 8e3}, {("shallow", "cubic", _BESIDE): 500.0}),
         right={"sign": {"rate"}},
         wrong={"crossing": {"never", "before"}},
     ),

@@ -100,12 +100,7 @@ class Grader:
         self.patch.setattr(contained, "contained", self.sabotage)
         return grade.grade_all(
             grade.ClassRequest(
-                place / "class",
-                LAB,
-                self.course,
-                place / "grades",
-                self.people,
-                workers=2,
+                place / "class", LAB, self.course, place / "grades", self.people, workers=2
             )
         )
 

@@ -46,8 +46,7 @@ def cases_of(place: Path, members: dict[str, bytes]) -> list[Case]:
 
 
 @pytest.mark.parametrize(
-    ("course", "others", "points"),
-    [(COURSE, {}, ""), (ZERO, {}, "0"), (ZERO, UNOWNED, "")],
+    ("course", "others", "points"), [(COURSE, {}, ""), (ZERO, {}, "0"), (ZERO, UNOWNED, "")]
 )
 def test_a_student_without_a_hand_in_has_a_row(
     course: Course, others: dict[str, bytes], points: str, sack: LabSpec, tmp_path: Path
@@ -240,10 +239,7 @@ def test_the_log_has_who_decided_what_and_when_and_each_change(
         assert all(row["when"].startswith("20") and row["who"] for row in rows)
         return [(row["what"], row["student"], row["old"], row["new"]) for row in rows]
 
-    first = [
-        ("points by hand", "ann", "", "2 (items: 1)"),
-        ("rejected", "ben", "", "zero points"),
-    ]
+    first = [("points by hand", "ann", "", "2 (items: 1)"), ("rejected", "ben", "", "zero points")]
     assert graded_with(given) == graded_with(given) == first
     assert rows_of(tmp_path / "log.csv")[0]["who"] == "kim"
     changed = ("points by hand", "ann", "2 (items: 1)", "3 (items: none)")

@@ -13,11 +13,7 @@ from labs.measuring.measures import MeasuredRun, Values
 
 VARIABLES = {"bw": 1e6, "delay": 0.02, "loss": 0.0, "amount": 300_000.0, "jitter": 0.0}
 VARIABLES |= {"duration": 60.0}
-FAST = {
-    "server.transfer": 292.96875,
-    "flow1.goodput_kbit_s": 940.0,
-    "flow1.client_seconds": 2.6,
-}
+FAST = {"server.transfer": 292.96875, "flow1.goodput_kbit_s": 940.0, "flow1.client_seconds": 2.6}
 
 
 def values(carried: int, seconds: float = 2.5) -> Values:

@@ -185,11 +185,7 @@ def test_the_report_is_written_and_shown(tmp_path: Path, sack: LabSpec) -> None:
     members = MOODLE | {"=cmd|'!A0": b"", "<b>.txt": b"", "\u202elive.txt": b""}
     intake = taken_in(members, tmp_path)
     cases, out = intake.chosen.cases, tmp_path / "grades"
-    files.write(
-        out,
-        GradedClass(sack, COURSE, PEOPLE, cases, report=intake.report),
-        CourseFiles(),
-    )
+    files.write(out, GradedClass(sack, COURSE, PEOPLE, cases, report=intake.report), CourseFiles())
     rows = list(csv.DictReader((out / "intake.csv").read_text().splitlines()))
     assert len(rows) == 5
     assert rows[0] == {
@@ -213,11 +209,7 @@ def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: Lab
     intake = opened(place, tmp_path)
     assert set(intake.graded) == {"ann", "ben", "eve"}
     cases, out = intake.chosen.cases, tmp_path / "grades"
-    files.write(
-        out,
-        GradedClass(sack, COURSE, PEOPLE, cases, report=intake.report),
-        CourseFiles(),
-    )
+    files.write(out, GradedClass(sack, COURSE, PEOPLE, cases, report=intake.report), CourseFiles())
     assert len((out / "intake.csv").read_text().splitlines()) == 6
     assert not any("\n" in line for line in intake.report.terminal_lines())
 

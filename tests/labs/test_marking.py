@@ -328,10 +328,7 @@ def test_names_and_answers_are_text_on_every_page(
     pages = [
         feedback_page(sack, case),
         class_page(GradedClass(sack, COURSE, [Person(bad)], [case]), names),
-        reading_page(
-            GradedClass(sack, COURSE, [], [case], read_overrides(tmp_path, sack)),
-            names,
-        ),
+        reading_page(GradedClass(sack, COURSE, [], [case], read_overrides(tmp_path, sack)), names),
     ]
     for page in pages:
         assert "<script>alert" not in page and "<img src=x" not in page

@@ -108,9 +108,6 @@ def test_a_heading_is_never_a_student(tmp_path: Path) -> None:
     assert [candidate.id for candidate in roster(tmp_path, "id\nann\nben\n")] == ["ann", "ben"]
     assert [
         candidate.id for candidate in roster(tmp_path, "id,name\ns01,Ann\nid,name\ns02,Ben\n")
-    ] == [
-        "s01",
-        "s02",
-    ]
+    ] == ["s01", "s02"]
     assert [candidate.id for candidate in roster(tmp_path, "ann\nben\n")] == ["ann", "ben"]
     assert [candidate.id for candidate in roster(tmp_path, "Anmeldename\nann\n")] == ["ann"]
