@@ -223,7 +223,8 @@ _WINDOWED = ("rates", "socket", "sampled", "packets", "crossed")
 """Groups of a flow's values that are known of any part of the run."""
 _TABLE = tuple(_entries())
 _OWN = {each.key: each for each in _TABLE if not each.together}
-_CAPTURED = [name.removeprefix("receiver.") for name in _OWN if name.startswith("receiver.")]
+_ENDS = (name.partition(".") for name in _OWN if name != "sender.resent")  # counted apart
+_CAPTURED = tuple(dict.fromkeys(name for end, _, name in _ENDS if end in ("sender", "receiver")))
 OF_DATA = tuple(name for name in _CAPTURED if "." not in name)
 """tcptrace's columns of what the sender sent; analysis.flows.columns defines them."""
 OF_ACKS = tuple(name.removeprefix("back.") for name in _CAPTURED if name.startswith("back."))

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from analysis.measures.metrics import UnknownMetric, counter, metric
+from analysis.flows.columns import OURS, TCPTRACE, table_rows
+from analysis.measures.metrics import OF_ACKS, OF_DATA, UnknownMetric, counter, metric
 from analysis.measures.results import measure_all, value_of
 from analysis.pages.published import published_with_run
 from analysis.records.json_reader import Problems
@@ -20,6 +21,7 @@ from labs.measuring.measures import MeasuredRun
 from tests.analysis.made_runs import flow, line, made_run
 from topologies.errors import UsageError
 
+ROOT = Path(__file__).parents[2]
 MISSPELT = ["client.rates", "nstat.TcpRetransSeg", "sender.rexmt_pkts", "pause.total", "order", ""]
 
 
@@ -95,3 +97,11 @@ def test_every_counter_of_a_lab_kernel_can_be_asked_for(run_directory: Path) -> 
 def test_the_error_survives_the_way_between_processes() -> None:
     error = UnknownMetric("client.rates")
     assert str(pickle.loads(pickle.dumps(error))) == str(error) == str(copy.copy(error))
+
+
+def test_each_metric_of_a_capture_is_a_column_that_is_read() -> None:
+    known = {column.name for column in (*OURS, *TCPTRACE)}
+    rows = table_rows(ROOT / "analysis/measures/metrics.csv")
+    named = {row["value"].split(".")[-1] for row in rows if row["value"].startswith("sender.")}
+    assert {*OF_DATA, *OF_ACKS} <= known
+    assert named & known == {*OF_DATA, *OF_ACKS}
