@@ -56,7 +56,6 @@ class Capture:
 
     @property
     def segments(self) -> int:
-        """Segments that are drawn, with those that have no row."""
         return self.thinned.segments if self.thinned else len(self.packet_table)
 
 
@@ -196,7 +195,6 @@ def drawn(connections: ColumnTable, most: int) -> list[int]:
 
 
 def _of_both(connections: ColumnTable, *names: str) -> Whole:
-    """Return the sums of columns of both directions."""
     columns = [connections.whole(f"{name}_{way}") for name in names for way in ("a2b", "b2a")]
     sums: Whole = np.sum(columns, axis=0)
     return sums

@@ -176,7 +176,6 @@ def rows_graph(
 
 
 def in_panels(of_rows: Sequence[_Row]) -> list[Sequence[_Row]]:
-    """Return the rows in panels that fit an A4 page."""
     return [of_rows[at : at + _MOST_ROWS] for at in range(0, len(of_rows), _MOST_ROWS)]
 
 
@@ -219,7 +218,6 @@ def swept(labels: Sequence[str], amounts: Sequence[float | None]) -> SweptAxis:
 
 
 def ticked(axis: SweptAxis, label: str) -> Axis:
-    """Return the swept values as ticks, at their places."""
     is_log = axis.spacing == "log"
     places = np.array(axis.positions, dtype=float)
     scaled = np.log10(places) if is_log else places

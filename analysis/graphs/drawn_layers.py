@@ -75,7 +75,6 @@ def _stroke(layer: Layer) -> Any:
 
 
 def thinned(layer: Layer, span: float) -> Layer:
-    """Return the layer without marks that others would cover."""
     whole = look_of(layer.look).every or layer.shape == "rate" or layer.shape in _AREAS
     if whole or len(layer) <= 4 * COLUMNS:
         return layer
@@ -170,7 +169,6 @@ _AREAS = {"band": _band, "level": _level, "moments": _moments, "boxes": _boxes}
 
 
 def steepness(layer: Layer) -> tuple[Numbers, Numbers]:
-    """Return the edges of equal bins and the rate in each."""
     edges = np.linspace(float(layer.x[0]), float(layer.x[-1]) + 1, RATE_BINS + 1)
     at = np.searchsorted(layer.x, edges, side="right") - 1
     sums = np.where(at < 0, 0, layer.y[np.maximum(at, 0)]).astype(np.float64)
@@ -183,7 +181,6 @@ def legend_columns(named: Collection[str], inches: float) -> int:
 
 
 def draw_legend(figure: Figure, named: dict[str, Layer]) -> None:
-    """Name the series in one legend above all panels."""
     handles = [_sample(words, layer) for words, layer in named.items()]
     fitting = legend_columns(named, figure.get_figwidth())
     size = matplotlib.rcParams["legend.fontsize"]

@@ -57,7 +57,6 @@ def board(
 
 
 def legend(graph: Graph) -> str:
-    """Return the names of the layers, each with a sample."""
     named: dict[str, Layer] = {}
     for layer in graph.layers:
         named.setdefault(layer.words or look_of(layer.look).words, layer)
@@ -130,7 +129,6 @@ class InlineFrame:
         return _TOP + self.height * (1 - _share(self.graph.y, self.up, values))
 
     def axes(self) -> Iterator[str]:
-        """Yield lines, numbers and titles of both axes."""
         graph, right, bottom = self.graph, self.left + self.width, _TOP + self.height
         marks, unit = ticks(graph.x, *self.across, self.width / _APART[0])
         for value, label in marks:
@@ -199,7 +197,6 @@ def _thin(layer: Layer, most: int) -> Layer:
 
 
 def _rates(layer: Layer) -> tuple[Numbers, Numbers]:
-    """Return the steepness of a sum over equal times."""
     edges = np.linspace(float(layer.x[0]), max(float(layer.x[-1]), layer.x[0] + 1.0), _RATES + 1)
     sums = np.interp(edges, layer.x, layer.y)
     return (edges[1:] + edges[:-1]) / 2, np.diff(sums) / np.diff(edges)

@@ -67,12 +67,10 @@ class StageFrame:
 
     @property
     def still(self) -> Iterator[str]:
-        """Nodes, pipes and the queue."""
         return self._pipes()
 
     @property
     def moving(self) -> Iterator[str]:
-        """Packets, and how many wait."""
         yield from (*self._acks(), *self._packets())
         if self.shape.rate:
             waiting = int(((self.join <= self.time) & (self.time < self.leave)).sum())

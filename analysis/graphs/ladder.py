@@ -49,7 +49,6 @@ def rows_by_look(kinds: Whole) -> list[tuple[str, NDArray[np.bool_]]]:
 
 
 def safe_name(label: str) -> str:
-    """Return a capture's label as part of a file's name."""
     return re.sub(r"[^\w.-]+", "_", label).strip("._") or "capture"
 
 

@@ -106,7 +106,6 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """The label with its unit."""
         return with_unit(self.label, self.unit)
 
 
@@ -206,7 +205,6 @@ def graph(key: str, title: str, caption: str, y: Axis, *layers: Layer, height: i
 
 
 def axis_of(key: str) -> Axis:
-    """Return the vertical axis of a graph of graphs.csv."""
     row = _PLAIN[key]
     return Axis(row["label"], row["unit"], float(row["scale"]), zero=bool(row["zero"]))
 
@@ -230,7 +228,6 @@ def without_zeros(group: GraphGroup) -> GraphGroup:
 
 
 def says(layer: Layer) -> bool:
-    """Return whether a layer has a mark that is not zero."""
     return layer.shape == "moments" or any(
         column is not None and column.any() for column in (layer.y, layer.top)
     )
@@ -256,7 +253,6 @@ def marked(number: int, width: float = 2.0) -> SeriesLook:
 
 
 def named(label: str, names: Sequence[str]) -> Axis:
-    """Return an axis of names at 0, 1, 2, ..."""
     ticks = tuple((float(at), name) for at, name in enumerate(names))
     return Axis(label, "", ticks=ticks, range=(-0.6, len(names) - 0.4))
 
@@ -325,7 +321,6 @@ class PaperSize:
         return WIDTHS[self.paper][self.columns - 1]
 
     def in_rows(self, panels: int, quantities: int) -> PaperSize:
-        """Return the size whose rows hold so many panels of each quantity."""
         return replace(self, across=self.fitting(panels, 2 * self.columns, quantities))
 
     def fitting(self, panels: int, least: int, quantities: int = 1) -> int:

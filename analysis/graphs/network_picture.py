@@ -32,7 +32,6 @@ class _Box:
 
 
 def network_picture(network: TopologySpec) -> str:
-    """Return the network as SVG with text and colours of the page."""
     boxes = [*_boxes(network)]
     places = {name: box.place for box in boxes for name in box.names}
     left, top = (min(place[axis] for place in places.values()) for axis in (0, 1))
@@ -150,7 +149,6 @@ def _settings(link: Link, is_rightward: bool = True) -> list[str]:
 
 
 def _way(link: Link, is_rightward: bool) -> str:
-    """Return an arrow for a channel of one direction."""
     if link.rightward and link.leftward:
         return ""
     return "\N{RIGHTWARDS ARROW}" if bool(link.rightward) is is_rightward else "\N{LEFTWARDS ARROW}"

@@ -108,7 +108,6 @@ class _Room:
 
     @property
     def values(self) -> tuple[int, int]:
-        """The most intervals between values of each axis."""
         wide, high = _VALUE
         return min(5, int(self.wide * 72 / wide)), min(5, int(self.high * 72 / high))
 
@@ -325,7 +324,6 @@ _HEAD = ("panel", "series", "mark", "x_axis", "x", "x_end", "y_axis", "y", "y_en
 
 
 def _rows(graph: Graph) -> Iterator[tuple[Any, ...]]:
-    """Yield the marks; an axis of names has these."""
     names = dict(graph.x.ticks) if not graph.x.unit else {}
     for layer in graph.layers:
         columns = (layer.x, layer.end, layer.y, layer.top)

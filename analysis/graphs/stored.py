@@ -115,7 +115,6 @@ class StoredGraphs:
 
     @property
     def data(self) -> dict[str, Any]:
-        """Looks, columns and graphs: all that the scripts of a page draw from."""
         return {
             "looks": {name: asdict(look) for name, look in LOOKS.items()},
             "series": SERIES,
@@ -308,7 +307,6 @@ class KeptTimes:
         return cls(tuple(spans), times[-1].item())
 
     def rows(self, trips: ColumnTable) -> ColumnTable:
-        """Return the packets of these times."""
         if not self.spans:
             return trips
         begins, ends = np.array(self.spans).T
@@ -369,7 +367,6 @@ class StagedTrial:
 
 
 def stage_data(trials: Iterable[StagedTrial]) -> str:
-    """Return the stages of several conditions as the data of a script."""
     columns = PageColumns()
     return _script([trial.stored(columns) for trial in trials], columns)
 
@@ -397,7 +394,6 @@ def stage_of_trips(
 
 
 def _with_calls(sent: Columns, calls: Columns) -> Columns:
-    """Return packets and datagrams by the times when they were sent."""
     plain = {name: np.zeros(len(calls["sent"]), np.int64) for name in sent}
     more = (
         plain

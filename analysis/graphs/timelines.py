@@ -74,7 +74,6 @@ def _limit_layer(limits: LimitIntervals, look: str) -> Layer:
 
 
 def draw_throughput(direction: CaptureDirection) -> Graph:
-    """Draw both rates as growing sums, whose steepness is seen."""
     sent = direction.sent
     both = Layer("throughput", "rate", sent.time, sent.carried), goodput(direction, "goodput")
     return plain("throughput", *both)
@@ -86,7 +85,6 @@ def goodput(direction: CaptureDirection, look: str, words: str = "") -> Layer:
 
 
 def _at(samples: Sequence[SocketSample], direction: CaptureDirection) -> Whole:
-    """Return the times of the samples in ns since the page's start."""
     return np.array([round(each.time * 1e9) - direction.start for each in samples], dtype=np.int64)
 
 

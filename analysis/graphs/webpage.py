@@ -47,7 +47,6 @@ def draw_fairness(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:
 
 
 def larger(directions: Sequence[CaptureDirection]) -> list[CaptureDirection]:
-    """Return the direction of each connection that sent more."""
     best: dict[tuple[str, int], CaptureDirection] = {}
     for direction in directions:
         key = (direction.capture, direction.connection)
@@ -330,12 +329,10 @@ def _step(segments: int) -> int:
 
 
 def _run(rows: int) -> int:
-    """Return the number of neighbours that become one mark."""
     return 1 if rows <= MOST_SEGMENTS else -(-3 * rows // MOST_SEGMENTS)
 
 
 def _notes(captures: Sequence[Capture], segments: int, rows: int) -> list[str]:
-    """Return sentences on what the page leaves out."""
     notes = []
     for capture in captures:
         count = len(capture.connection_table)

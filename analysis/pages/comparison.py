@@ -49,7 +49,6 @@ class ComparedSide:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Labels of the conditions, where they have one."""
         conditions = self.results.run.conditions if self.results else ()
         return {condition.name: condition.label for condition in conditions}
 
@@ -190,7 +189,6 @@ class SideComparison:
 
     @property
     def sentence(self) -> str:
-        """Differences in the results, in words."""
         known = [pair for result in self.results for pair in result.against if pair]
         conditions = len({result.condition for result in self.results})
         needed = max(FEWEST, fewest_seeds(conditions * (len(self.sides) - 1)))
@@ -215,7 +213,6 @@ class SideComparison:
 
     @property
     def leading(self) -> int:
-        """The number of rows that differ by enough to be seen at once."""
         seen = [one.is_shown or one.apart > _SEEN for one in self.ordered]
         return max(_FEWEST_ROWS, sum(seen))
 
@@ -351,7 +348,6 @@ def _groups(comparison: SideComparison) -> list[GraphGroup]:
 
 
 def print_comparison(comparison: SideComparison, console: Console) -> None:
-    """Print settings that differ, then results."""
     for side in comparison.sides:
         console.print(f"{side.letter}: {side.name}", highlight=False, soft_wrap=True)
     console.print(comparison.sentence, highlight=False)

@@ -80,7 +80,6 @@ class KernelFigure(Struct, frozen=True):
         return Paired(self.scale, self.estimate, self.low, self.high, self.count, self.p)
 
     def data(self) -> dict[str, Any]:
-        """Return the figure for comparison.json."""
         values = {
             name: [None if isnan(value) else value for value in getattr(self, name)]
             for name in ("old", "new")
@@ -232,7 +231,6 @@ class KernelReport:
 
     @property
     def headline(self) -> str:
-        """Number of figures that differ, in a sentence."""
         counts = Counter(figure.verdict for figure in self.facts.figures)
         old, new = self.names
         shown = f"{counts['larger']} larger and {counts['smaller']} smaller"
@@ -283,7 +281,6 @@ def row(figure: KernelFigure) -> dict[str, str]:
 
 
 def _ratios(report: KernelReport) -> GraphGroup | None:
-    """Return all ratios on one axis; the tables have the differences too."""
     drawn = [
         (figure.verdict, RangedValue(0, pair.estimate, interval=(pair.low, pair.high), name=name))
         for case in report.facts.cases
@@ -327,7 +324,6 @@ _MOST = 10  # scripts of a kind
 
 
 def print_kernels(report: KernelReport) -> None:
-    """Print figures that differ, failures, omissions and the page's path."""
     terminal, facts = Terminal(), report.facts
     terminal.say(report.headline, *facts.left_out, *report.scripts(_MOST))
     terminal.check(facts.failures, len(facts.failures))

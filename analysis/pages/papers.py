@@ -59,11 +59,9 @@ class PaperTable:
         return _LATEX.format(about=about, blocks="\n\\par\\medskip\n".join(blocks))
 
     def files(self, stem: str) -> list[tuple[str, bytes]]:
-        """Return both forms as names and contents."""
         return [(f"{stem}.tex", self.latex.encode()), (f"{stem}.csv", self.data.encode())]
 
     def save(self, file: Path | str) -> list[Path]:
-        """Write a .tex and a .csv next to it."""
         place = Path(file)
         return written(place, self.files(place.stem))
 
@@ -186,7 +184,6 @@ class FigureRequest:
 
     @property
     def over_time(self) -> tuple[str, ...]:
-        """The quantities of a series."""
         return self.quantities or QUANTITIES
 
     @property
@@ -224,14 +221,12 @@ class PaperFigure:
         return data_csv(self.group)
 
     def files(self, stem: str, ending: str = "pdf") -> list[tuple[str, bytes]]:
-        """Return the figure and its data as names and contents."""
         from analysis.graphs.paper import paper_file
 
         content = paper_file(self.group, ending, self.size)
         return [(f"{stem}.{ending}", content), (f"{stem}.csv", self.data.encode())]
 
     def save(self, file: Path | str) -> list[Path]:
-        """Write a .pdf, .svg, .png or .pgf, and its data next to it as .csv."""
         place = Path(file)
         return written(place, self.files(place.stem, place.suffix.removeprefix(".")))
 
@@ -274,7 +269,6 @@ def _of_run(request: FigureRequest) -> PaperFigure | PaperTable:
 
 
 def _sized(request: FigureRequest, results: RunResults) -> PaperSize:
-    """Return the size with panels for each condition in the rows of a quantity."""
     if request.kind not in ("series", "grid"):
         return request.size
     panels = over_seeds.Panels(results, request.kind == "grid").every
@@ -306,7 +300,6 @@ _SWEEP_KINDS: dict[str, OfSweep] = {
 
 
 def _swept_series(sweep: SweepRecord, request: FigureRequest) -> PaperFigure:
-    """Return the series of a sweep: each quantity's panels begin a row."""
     groups = [group for group in courses(sweep, request.over_time) if group.graphs]
     graphs = tuple(graph for group in groups for graph in group.graphs)
     caption = groups[0].caption if groups else ""

@@ -110,7 +110,6 @@ def parts(counts: Counts, whole: bool = False) -> list[str]:
 
 
 def headline(counts: Counts, mode: str) -> str:
-    """Return the numbers of rows by verdict, in a sentence."""
     if not counts["rows"]:
         return "No published number is listed: no comparison is possible."
     named = parts(counts, whole=True)
@@ -263,12 +262,10 @@ class PublishedNumbers(JudgedRows):
 
     @property
     def sentence(self) -> str:
-        """Number of those that agree."""
         those = counted(len(self.rows), "number was", "numbers were")
         return f"With these settings {those} published: {', '.join(parts(self.counts))}."
 
     def table(self, most: int) -> Table:
-        """Return the first `most` numbers with measured values and verdicts, for the terminal."""
         named: dict[Era, str] = {"period": "its time", "today": "today"}
         eras = [era for era in named if self.has(era)]
         lines = []

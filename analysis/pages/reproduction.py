@@ -78,7 +78,6 @@ class ReproductionReport:
 
     @property
     def how_whole(self) -> str:
-        """Completeness of the page, as a sentence."""
         facts, later = self.facts, self.counts["later"]
         only = [*facts.only, *(f"rows with {text}" for text in facts.rows)]
         chosen = f" Selected: {', '.join(map(printable, only))}." if only else ""
@@ -177,7 +176,6 @@ MOST_REMARKS = 12
 
 
 def print_reproduction(report: ReproductionReport) -> None:
-    """Print how many rows agree, of each study too, remarks, and the page's path."""
     terminal = Terminal()
     terminal.say(report.headline)
     terminal.check(report.remarks, MOST_REMARKS)

@@ -130,7 +130,6 @@ def _panels(key: str, panels: Sequence[tuple[str, str, Marks]], below: Axis) -> 
 
 
 def _curve(source: ValueSource, values: Sequence[RangedValue]) -> list[Layer]:
-    """Return the marks of one source, joined in the order of the quantity."""
     ordered = sorted(values, key=lambda value: value.at)
     x, y = (np.array([getattr(each, name) for each in ordered]) for name in ("at", "value"))
     thin = replace(source.look, mark="", every=False, width=1.0)

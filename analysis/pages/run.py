@@ -279,7 +279,6 @@ _BETWEEN = 3
 
 
 def print_report(report: RunReport) -> None:
-    """Print the verdict, five quantities and the report's path to standard output."""
     terminal, run = Terminal(), report.run
     first, *others = report.first_lines
     terminal.say(first, style="bold")

@@ -60,7 +60,6 @@ class SweepReport:
 
     @property
     def remarks(self) -> list[str]:
-        """Failures, unproved points and unreadable files, in sentences."""
         failed = max(self.sweep.points("failed"), len(self.sweep.facts.failures))
         unproved = self.sweep.points("unproved")
         remarks = []
@@ -79,7 +78,6 @@ class SweepReport:
 
     @property
     def too_few(self) -> bool:
-        """True if no comparison can show anything with so few seeds."""
         return bool(too_few(self.comparisons))
 
     @property
@@ -94,7 +92,6 @@ class SweepReport:
 
     @property
     def title(self) -> str:
-        """The question of the study, or of the sweep."""
         return self.study.answers[0].question if self.study else question(self.sweep)
 
 
@@ -226,7 +223,6 @@ _MOST_COLUMNS = 6
 
 
 def print_sweep(report: SweepReport) -> None:
-    """Print remarks, medians, verdicts and the page's path to standard output."""
     terminal, study = Terminal(), report.study
     terminal.say(*report.headline)
     remarks = [*report.remarks, *report.sweep.facts.warnings]

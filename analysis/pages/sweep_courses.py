@@ -32,7 +32,6 @@ class SweptCourses:
 
     @property
     def edges(self) -> Numbers:
-        """The ends of equal times that hold all runs."""
         return np.linspace(0, float(self.seconds.max()), BINS + 1)
 
     def rows(self, place: Place, quantity: str, flow: str) -> Numbers:
@@ -148,7 +147,6 @@ def shares(sweep: SweepRecord) -> GraphGroup | None:
 def _stack(
     levels: Sequence[Sequence[Sequence[Row]]], stacked: Mapping[str, set[str]]
 ) -> Iterator[Layer]:
-    """Yield a layer for each flow: a box at each level, on top of those of the flows before."""
     below = np.zeros(len(levels))
     at = np.arange(len(levels), dtype=float)
     for number, (words, chosen) in enumerate(stacked.items()):

@@ -142,7 +142,6 @@ _OF_MANY_FLOWS = ("total_goodput_kbit_s", "jain_index")
 
 
 def other_metrics(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
-    """Return the metrics that a page has next to the compared one, as far as they were measured."""
     shown = (*_MAIN, *_OF_MANY_FLOWS) if samples.has_many_flows else _MAIN
     return [
         metric
@@ -152,7 +151,6 @@ def other_metrics(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
 
 
 def _differing(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
-    """Return the other metrics whose medians differ, those furthest apart first."""
     found = []
     for metric in other_metrics(sweep, samples):
         known = samples.medians[metric.name][np.isfinite(samples.medians[metric.name])]

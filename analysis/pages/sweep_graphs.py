@@ -40,7 +40,6 @@ _BAND = replace(DOT, mark="", faint=True)
 def graphs(
     sweep: SweepRecord, samples: SweepSamples, comparisons: Sequence[LevelComparison]
 ) -> list[GraphGroup]:
-    """Return the graphs that suit the sweep, the main one first."""
     if samples.is_empty:
         return []
     drawn = [
@@ -102,7 +101,6 @@ def boxes(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
 
 
 def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> Axis:
-    """Return the axis that all panels share, which fits the values."""
     name = with_unit(sweep.metric.title, samples.unit)
     plain = Axis(name, "")
     if samples.unit in _RATES:
@@ -115,7 +113,6 @@ _RATES = {"kbit/s": 1e3, "Mbit/s": 1e6, "bit/s": 1.0}
 
 
 def _seeds(samples: SweepSamples) -> str:
-    """Return the remark on too few seeds for an interval."""
     most = int(samples.counts.max())
     if most >= FEWEST:
         return ""
@@ -168,7 +165,6 @@ def _lines_caption(sweep: SweepRecord, samples: SweepSamples, spacing: str) -> s
 def _line(
     shape: Layout, across: int, samples: SweepSamples, axis: SweptAxis, of: tuple[int, str, Levels]
 ) -> list[Layer]:
-    """Return the band, the single runs where there is none, and the line of one level."""
     series, name, levels = of
     every = [
         (position, shape.place(levels | {across: step}))

@@ -32,7 +32,6 @@ class Layout:
         return tuple(levels.get(axis, 0) for axis in range(len(self.sweep.factors)))
 
     def lines(self, levels: Levels) -> list[tuple[str, Levels]]:
-        """Return the lines of one panel by colour: the name and place of each."""
         if self.series is None:
             return [("", levels)]
         names = self.sweep.factors[self.series].values
@@ -118,6 +117,5 @@ def chosen(count: int, most: int = MOST_PANELS) -> list[int]:
 
 
 def axis_name(factor: SweptFactor) -> str:
-    """Return the factor with its meaning, for an axis."""
     meaning = factor.meaning.rstrip(".")
     return f"{factor.short}: {meaning[:1].lower()}{meaning[1:]}" if meaning else factor.short

@@ -230,13 +230,11 @@ _SIDE_BY_SIDE = 2
 
 
 def middle(results: RunResults, quantity: ReportQuantity, condition: RunCondition) -> float | None:
-    """Return the median over the repetitions, or None without a value."""
     values = quantity.of(results, condition)
     return median(values) if values else None
 
 
 def figure(value: float | None, unit: str = "") -> str:
-    """Return a figure with its unit, or a dash."""
     return NOTHING if value is None else f"{written(value)} {unit}".strip()
 
 
@@ -322,7 +320,6 @@ def _stated(pair: Paired, verdict: str | None) -> str:
 
 
 def more_repetitions(results: RunResults) -> list[str]:
-    """Return the command for enough repetitions, if there are fewer."""
     advised = enough(results.run)
     if len(results.run.seeds) >= advised:
         return []

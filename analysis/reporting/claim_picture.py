@@ -86,7 +86,6 @@ def _claimed(headline: HeadlineEntry) -> Iterator[Layer]:
 
 
 def _of_claim(results: RunResults, headline: HeadlineEntry) -> RunResults:
-    """Return the results of the conditions that are compared."""
     sides = {each.condition for each in (headline.subject, headline.against) if each}
     conditions = tuple(each for each in results.run.conditions if each.name in sides)
     measured = tuple(each for each in results.measured if each.trial.condition in conditions)
@@ -111,13 +110,11 @@ def _course(results: RunResults, headline: HeadlineEntry) -> list[Graph]:
 
 
 def _graphs(group: GraphGroup | None) -> list[Graph]:
-    """Return the graphs, each with a title."""
     found = without_zeros(group).graphs if group else ()
     return [replace(each, title=each.title or group.title) for each in found if group]
 
 
 def _telling(results: RunResults, effect: RunEffect | None) -> list[Graph]:
-    """Draw the quantity that differs most between the compared conditions, if one does clearly."""
     if effect is None or effect.telling is None:
         return []
     quantity, sides = effect.telling, (effect.first, effect.second)

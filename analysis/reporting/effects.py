@@ -87,7 +87,6 @@ def made_of(
 
 
 def swept_cells(sweep: SweepRecord) -> list[SweptCell]:
-    """Return every cell that has runs, in the order of the grid."""
     runs: dict[tuple[int, ...], dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in read_rows(sweep).as_rows():
         runs[sweep.place(row)][row["seed"]].append(row)
@@ -112,13 +111,10 @@ def varied(sweep: SweepRecord) -> str:
 
 
 def over_runs(measure: Callable[[list[Row]], float | None], runs: Sequence[list[Row]]) -> str:
-    """Return the median and range of `measure` over the runs that have it."""
     return spread([value for run in runs if (value := measure(run)) is not None])
 
 
 def flow_value(metric: str, flow: str, scale: float = 1.0) -> Callable[[list[Row]], float | None]:
-    """Return a function from a run to its metric for the named flows, times `scale`."""
-
     def measure(rows: list[Row]) -> float | None:
         value = value_of(rows, metric, flow)
         return None if value is None else scale * value
@@ -153,7 +149,6 @@ class RunEffect:
         return " ".join(self._values(results, each) for each in ordered)
 
     def differs(self, results: RunResults) -> bool:
-        """Return whether the claim's quantity differs."""
         if self.claimed is None:
             return False
         return _times(*self._medians(results, self.claimed)) > 1 + _ALIKE

@@ -43,7 +43,6 @@ class Endings:
 
 
 def endings(results: RunResults, condition: RunCondition) -> Endings:
-    """Return the numbers under a condition, over all flows and seeds."""
     trials = [each for each in results.measured if each.trial.condition == condition]
     return sum((_of(flow) for trial in trials for flow in trial.flows), Endings())
 

@@ -179,7 +179,6 @@ def responding(results: RunResults) -> tuple[Listing, ...]:
 
 
 def _conditions(results: RunResults) -> Iterator[tuple[str, list[Measured]]]:
-    """Yield the trials of each condition, and how their rows begin."""
     several = len(results.run.conditions) > 1
     for condition in results.run.conditions:
         trials = [trial for trial in results.measured if trial.trial.condition == condition]

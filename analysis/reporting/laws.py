@@ -56,7 +56,6 @@ class Law:
         return f"\N{PLUS-MINUS SIGN} {written(100 * self.tolerance)} %"
 
     def admits(self, point: LawPoint) -> bool:
-        """Return True if the measured value is within the tolerance of the law's."""
         return abs(point.ratio - 1) <= self.tolerance
 
 
@@ -191,7 +190,6 @@ class LawComparison:
 
     @property
     def listing(self) -> Listing:
-        """A row for each name: measured, the law, and their ratio."""
         what, quantity = self.head
         names = dict.fromkeys(point.name for point in self.points)
         groups = [[point for point in self.points if point.name == name] for name in names]
@@ -209,7 +207,6 @@ class LawComparison:
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """Return the statement of the law, and which of its assumptions hold in this run."""
         law = self.law
         stated = Answer(
             "What does the law say, and how near must a run come?",
@@ -267,7 +264,6 @@ def _graphs(compared: LawComparison) -> list[GraphGroup]:
 
 
 def _drawn(law: LawGraph, caption: str) -> Graph:
-    """Return the formula's lines, the first with its tolerance, and the run's dots."""
     lines = [_line(each, number) for number, each in enumerate(law.lines)]
     band = [_tolerance(law)] if law.tolerance and law.lines else []
     across, up = (np.array(values, dtype=float) for values in law.dots)
@@ -297,7 +293,6 @@ def _line(law: LawLine, number: int) -> Layer:
 
 
 def _tolerance(law: LawGraph) -> Layer:
-    """Return the space around the first line."""
     across, up = (np.array(values, float) for values in (law.lines[0].across, law.lines[0].up))
     low, high = up * (1 - law.tolerance), up * (1 + law.tolerance)
     words = f"\N{PLUS-MINUS SIGN} {100 * law.tolerance:g} %"

@@ -52,7 +52,6 @@ class Panels:
 
     @cached_property
     def every(self) -> list[tuple[str, list[DrawnLine]]]:
-        """Title and lines of each panel."""
         conditions = [
             (condition.label, [t for t in self.results.measured if t.trial.condition == condition])
             for condition in self.results.run.conditions

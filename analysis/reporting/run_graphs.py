@@ -37,7 +37,6 @@ from analysis.records.output import SocketSample
 
 
 def page(title: str, trial: Measured) -> str:
-    """Return a page of both ends' captures with all flows and the senders' windows."""
     return graphs.page(title, [_capture(end) for end in trial.ends], _samples(trial))
 
 
@@ -142,7 +141,6 @@ def over_time(courses: Sequence[DrawnCourse], link: float | None) -> list[GraphG
 
 
 def _seen(courses: Sequence[DrawnCourse]) -> str:
-    """Say which seeds are drawn: runs that are compared may share none."""
     seeds = sorted({course.seed for course in courses})
     words = f"Seed {seeds[0]}" if len(seeds) == 1 else f"Seeds {listed([*map(str, seeds)])}"
     return f"{words}, at the sender."
@@ -344,7 +342,6 @@ MOST_STAGES = 4
 
 
 def run_stage(results: RunResults) -> list[StagedTrial]:
-    """Return the packets of the stages; none without captures at both ends."""
     trials = [_trial(each, results) for each in results.first if len(each.ends) > 1]
     return [StagedTrial.of(each) for each in trials[:MOST_STAGES]]
 

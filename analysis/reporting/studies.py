@@ -104,7 +104,6 @@ ReportOf = Callable[[str], StudyReport]
 
 
 def plain(_experiment: str) -> StudyReport:
-    """Return the report of an experiment without tables or answers of its study."""
     return StudyReport()
 
 
@@ -130,13 +129,11 @@ def _facts_of(run: RunRecord) -> RunFacts:
 
 
 def expressions_of(results: RunResults) -> tuple[ReportQuantity, ...]:
-    """Return the metrics that the run was asked for."""
     metrics = [each.metric for each in expressions(results.run, Problems())]
     return tuple(ReportQuantity(each.title, each.unit, each, each.source) for each in metrics)
 
 
 def with_rows(table: ReportTable, results: RunResults) -> ReportTable:
-    """Return the table with a row for each of them."""
     rows = (build_row(results, quantity, None) for quantity in expressions_of(results))
     return replace(table, rows=(*rows, *table.rows))
 

@@ -14,7 +14,6 @@ from analysis.records.spec_file import RunCondition
 
 
 def published_rows(file: Path) -> list[dict[str, str]]:
-    """Return the rows of a study's published.csv, by column."""
     return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
 

@@ -61,7 +61,6 @@ class Agreement:
     runs: int = 0
 
     def text(self, unit: str) -> str:
-        """Write the verdict, such as "differs by a factor of 1.8 (measured is lower)"."""
         if self.word == Word.FEW:
             return f"{Word.FEW}: {self.runs} {'run' if self.runs == 1 else 'runs'}"
         if self.word != Word.DIFFERS:
@@ -164,7 +163,6 @@ class JudgedRows:
         return count(self.rows)
 
     def has(self, era: Era) -> bool:
-        """Return True if a number was measured in this way."""
         return any(row.measured[era] for row in self.rows)
 
 

@@ -124,7 +124,6 @@ class PublishedStudy:
 
 
 def published(file: str, part: str = "") -> list[Row]:
-    """Read published`part`.csv next to a module's `file`."""
     table = Path(file).with_name(f"published{part}.csv")
     return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
 
@@ -146,7 +145,6 @@ def study(file: str) -> PublishedStudy:
 
 
 def seeds_of(experiment: str, quick: bool) -> range:
-    """Return the seeds that a reproduction runs."""
     study = published_study(experiment)
     return range(study.first_seed, study.first_seed + study.seeds[not quick])
 
@@ -184,7 +182,6 @@ def published_study(experiment: str) -> PublishedStudy:
 
 @cache
 def targets(quick: bool) -> tuple[Target, ...]:
-    """Return all published numbers, study by study."""
     names = [named.name for named in catalogue() if _has_targets(named)]
     names.sort(key=lambda name: (published_study(name).order, name))
     return tuple(target for name in names for target in targets_of(name, quick))
@@ -223,7 +220,6 @@ def law_file(file: Path) -> dict[str, Any]:
 
 
 def _law_study(named: Experiment) -> PublishedStudy:
-    """Return the facts of a study whose numbers are those of a law."""
     content = law_file(named.file.with_name("law.toml"))
     note = f"The numbers follow from a law, and each claim has its range: {content['reason']}"
     facts = {"source": content["source"], "order": _LAST, "notes": [note]}

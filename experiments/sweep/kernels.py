@@ -126,7 +126,6 @@ def _measures(
 
 
 def _flow_name(path: str) -> str:
-    """Return a flow's name, which also names files."""
     return path.replace(" ", "_").replace("%", "").replace(".", "_").replace(",", "")
 
 
@@ -179,7 +178,6 @@ class KernelComparison:
                 self.left_out.append(sentence)
 
     def points(self, origin: Origin) -> list[Point]:
-        """Return the points; both kernels of a seed are neighbours."""
         every = [
             Combination(
                 (("case", case.name), ("condition", condition.name), ("kernel", kernel)),
@@ -220,7 +218,6 @@ class KernelComparison:
         }
 
     def figures(self) -> list[KernelFigure]:
-        """Return each figure of each case, with its p corrected for all."""
         old, new = self.kernels
         return compared(
             KernelFigure(
@@ -266,7 +263,6 @@ def value_in(record: Record, measure: KernelMeasure) -> float:
 def runnable(
     cases: Sequence[KernelCase], kernels: KernelPair
 ) -> tuple[tuple[KernelCase, ...], list[str]]:
-    """Return the cases without conditions that one of the kernels lacks, and the reasons."""
     kept, reasons = [], list[str]()
     for case in cases:
         refused = dict(_refusals(case.spec, kernels))
@@ -280,7 +276,6 @@ def runnable(
 
 
 def _refusals(spec: ExperimentSpec, kernels: KernelPair) -> Iterator[tuple[str, str]]:
-    """Yield each condition that a kernel lacks, with a sentence why."""
     for condition in spec.conditions:
         for kernel in kernels:
             try:

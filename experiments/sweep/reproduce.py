@@ -59,7 +59,6 @@ class Reproduction:
 
     @cached_property
     def combinations(self) -> dict[Target, dict[Time, Combination]]:
-        """The combinations of each target that is run."""
         series = {name: each.series for name, each in self.kernels.items() if each.series}
         return combinations(self.targets, self.kernel, series)
 
@@ -157,7 +156,6 @@ class ReproducedTarget:
         return cls(target, combinations, {time: records.get(key, []) for time, key in keys.items()})
 
     def row(self) -> dict[str, Any]:
-        """Return the row of reproduction.json: values of proved runs."""
         target, values, proved = self.target, dict[str, list[float]](), set[int]()
         for time in TIMES:
             runs = [run for run in self.records.get(time, ()) if run[1]["status"] == "complete"]
@@ -176,7 +174,6 @@ class ReproducedTarget:
 
 
 def _failures(targets: Iterable[ReproducedTarget]) -> Iterator[dict[str, Any]]:
-    """Yield a line for each target and problem, with its seeds."""
     seeds: dict[tuple[str, str], set[int]] = {}
     for each in targets:
         for seed, record in [run for time in TIMES for run in each.records.get(time, ())]:
