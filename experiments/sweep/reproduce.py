@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +102,16 @@ def _study(
 ) -> dict[str, Any]:
     study, profile = published_study(name), profile_of(name)
     settings = (*profile.settings, *profile.path) if profile else ()
-    targets = [
-        ReproducedTarget.of(target, asked.combinations.get(target, {}), records)
+    runs = {
+        target: asked.combinations.get(target, {})
         for target in asked.targets
         if target.experiment == name
-    ]
+    }
+    found = {
+        target: {time: records.get((run.digest, target.expression), []) for time, run in of.items()}
+        for target, of in runs.items()
+    }
+    every = ((target, each) for target, of in found.items() for each in chain(*of.values()))
     return {
         "name": name,
         "claim": find(name).claim,
@@ -118,8 +124,8 @@ def _study(
         "kernel": _kernel(name, asked.kernels.get(name)),
         "notes": [*([study.short_form] if asked.quick and study.short_form else []), *study.notes],
         "plot": study.plot,
-        "rows": [target.row() for target in targets],
-        "failures": list(_failures(targets)),
+        "rows": [_row(target, of, found[target]) for target, of in runs.items()],
+        "failures": list(_failures(every)),
     }
 
 
@@ -136,49 +142,33 @@ def _kernel(name: str, choice: PeriodKernelChoice | None) -> dict[str, Any] | No
     }
 
 
-@dataclass(frozen=True)
-class ReproducedTarget:
-    """A target with its combinations, and the records of each: seeds in order."""
-
-    target: Target
-    combinations: Mapping[Time, Combination]
-    records: Mapping[Time, list[SeedRecord]]
-
-    @classmethod
-    def of(
-        cls,
-        target: Target,
-        combinations: Mapping[Time, Combination],
-        records: Mapping[tuple[str, str], list[SeedRecord]],
-    ) -> ReproducedTarget:
-        """Look up the records, by the digest of their combination and the expression they have."""
-        keys = {time: (each.digest, target.expression) for time, each in combinations.items()}
-        return cls(target, combinations, {time: records.get(key, []) for time, key in keys.items()})
-
-    def row(self) -> dict[str, Any]:
-        target, values, proved = self.target, dict[str, list[float]](), set[int]()
-        for time in TIMES:
-            runs = [run for run in self.records.get(time, ()) if run[1]["status"] == "complete"]
-            rows = (record["rows"] for _, record in runs)
-            values[time] = taken(target, condition_of(target, time), rows) if runs else []
-            proved |= {seed for seed, _ in runs}
-        last = self.combinations.get(times(target.experiment)[-1])
-        return {
-            **target_row(target),
-            "setting": " ".join([*map("=".join, target.settings), target.condition]),
-            "line_rate": last is not None and at_line_rate(target, last.spec),
-            **values,
-            "seeds": sorted(proved),
-            "command": command(target) if self.combinations else None,
-        }
+def _row(
+    target: Target, runs: Mapping[Time, Combination], records: Mapping[Time, list[SeedRecord]]
+) -> dict[str, Any]:
+    """Return the row of reproduction.json: values of proved runs."""
+    values, proved = dict[str, list[float]](), set[int]()
+    for time in TIMES:
+        complete = [run for run in records.get(time, ()) if run[1]["status"] == "complete"]
+        rows = (record["rows"] for _, record in complete)
+        values[time] = taken(target, condition_of(target, time), rows) if complete else []
+        proved |= {seed for seed, _ in complete}
+    last = runs.get(times(target.experiment)[-1])
+    return {
+        **target_row(target),
+        "setting": " ".join([*map("=".join, target.settings), target.condition]),
+        "line_rate": last is not None and at_line_rate(target, last.spec),
+        **values,
+        "seeds": sorted(proved),
+        "command": command(target) if runs else None,
+    }
 
 
-def _failures(targets: Iterable[ReproducedTarget]) -> Iterator[dict[str, Any]]:
+def _failures(records: Iterable[tuple[Target, SeedRecord]]) -> Iterator[dict[str, Any]]:
+    """Yield a line for each target and problem, with its seeds."""
     seeds: dict[tuple[str, str], set[int]] = {}
-    for each in targets:
-        for seed, record in [run for time in TIMES for run in each.records.get(time, ())]:
-            if record["status"] != "complete":
-                seeds.setdefault((each.target.where, record["problem"]), set()).add(seed)
+    for target, (seed, record) in records:
+        if record["status"] != "complete":
+            seeds.setdefault((target.where, record["problem"]), set()).add(seed)
     for (place, problem), failed in seeds.items():
         where = f"{place}, seed {', '.join(map(str, sorted(failed)))}"
         yield {"where": where, "problem": problem, "log": None}
