@@ -125,7 +125,11 @@ Kind = Literal["series", "shares", "cdf", "box", "grid", "table"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 TABLES = ("tex", "csv")
 QUANTITIES = tuple(over_seeds.QUANTITIES)
-_SINGLE = "Each run has a single flow, so there are no shares."
+_OPTIONS: dict[bool, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
+    False: (("cdf", "box"), ("series", "grid")),
+    True: (("cdf", "box", "grid", "table"), ("series",)),
+}
+"""Kinds that draw a metric, and quantities over time: of a run, and of a sweep."""
 
 
 @dataclass(frozen=True)
@@ -156,31 +160,21 @@ class FigureRequest:
                 f"There is no width for {self.size.columns} columns of '{self.size.paper}'.",
                 f"Use 1 or 2 columns of {' or '.join(WIDTHS)}.",
             )
-        if self.metric and self.kind not in self._of_metrics:
+        metrics, quantities = _OPTIONS[self.is_sweep]
+        drawing = f"Kind '{self.kind}' of a {'sweep' if self.is_sweep else 'run'}"
+        if self.metric and self.kind not in metrics:
             raise UsageError(
-                f"{self._drawing} draws no metric, so '{self.metric[:60]}' would be left out.",
-                f"Choose --kind {' or '.join(self._of_metrics)}, or leave --metric out.",
+                f"{drawing} draws no metric, so '{self.metric[:60]}' would be left out.",
+                f"Choose --kind {' or '.join(metrics)}, or leave --metric out.",
             )
-        if self.quantities and self.kind not in self._of_quantities:
+        if self.quantities and self.kind not in quantities:
             raise UsageError(
-                f"{self._drawing} draws no quantities over time.",
-                f"Choose --kind {' or '.join(self._of_quantities)}, or leave --quantity out.",
+                f"{drawing} draws no quantities over time.",
+                f"Choose --kind {' or '.join(quantities)}, or leave --quantity out.",
             )
         if self.metric and not self.is_sweep:
             _ = self.measure
         return self
-
-    @property
-    def _drawing(self) -> str:
-        return f"Kind '{self.kind}' of a {'sweep' if self.is_sweep else 'run'}"
-
-    @property
-    def _of_metrics(self) -> tuple[Kind, ...]:
-        return ("cdf", "box", "grid", "table") if self.is_sweep else ("cdf", "box")
-
-    @property
-    def _of_quantities(self) -> tuple[Kind, ...]:
-        return ("series",) if self.is_sweep else ("series", "grid")
 
     @property
     def over_time(self) -> tuple[str, ...]:
@@ -256,23 +250,20 @@ def _of_run(request: FigureRequest) -> PaperFigure | PaperTable:
     if not run.trials:
         raise TcplabError(f"'{request.folder}' holds no repetition.", "Run the experiment again.")
     if request.kind == "cdf" and request.metric:
-        return PaperFigure(
-            _drawn(distribution(run, request.metric, problems), request), request.size
-        )
+        drawn = _drawn(distribution(run, request.metric, problems), request)
+        return PaperFigure(drawn, request.size)
     results = measure_all(run, problems)
     if request.kind == "table":
         return PaperTable(_run_table(results, request.report_of), request.size)
     if request.kind == "shares" and len(run.flows) < 2:
-        raise UsageError(_SINGLE, "Choose another kind.")
-    made = _RUN_KINDS[request.kind](results, request)
-    return PaperFigure(_drawn(made, request), _sized(request, results))
-
-
-def _sized(request: FigureRequest, results: RunResults) -> PaperSize:
-    if request.kind not in ("series", "grid"):
-        return request.size
-    panels = over_seeds.Panels(results, request.kind == "grid").every
-    return request.size.in_rows(len(panels), len(request.over_time))
+        raise UsageError(
+            "Each run has a single flow, so there are no shares.", "Choose another kind."
+        )
+    drawn, size = _drawn(_RUN_KINDS[request.kind](results, request), request), request.size
+    if request.kind in ("series", "grid"):
+        panels = over_seeds.Panels(results, request.kind == "grid").every
+        size = size.in_rows(len(panels), len(request.over_time))
+    return PaperFigure(drawn, size)
 
 
 def _run_table(results: RunResults, report_of: ReportOf) -> Listing:
