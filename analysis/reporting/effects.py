@@ -12,7 +12,7 @@ from analysis.measures.metrics import UnknownMetric
 from analysis.measures.results import RunResults, value_of
 from analysis.measures.sweep_folder import SweepRecord, read_rows
 from analysis.records.spec_file import RunCondition
-from analysis.reporting.answers import Answer, in_comparison
+from analysis.reporting.answers import Answer, figure, in_comparison
 from analysis.reporting.tables import Listing, ReportQuantity, quantity
 from analysis.table import csv_lines
 from topologies.untrusted import StrangeFile
@@ -154,11 +154,9 @@ class RunEffect:
         return _times(*self._medians(results, self.claimed)) > 1 + _ALIKE
 
     def _values(self, results: RunResults, each: ReportQuantity) -> str:
-        ends = self._medians(results, each)
-        figures = (f"{written(value)} {each.unit}".strip() for value in ends)
-        labels = (self.first.label, self.second.label)
-        pairs = zip(figures, labels, strict=True)
-        return f"{each.name}: {', '.join(f'{value} with {label}' for value, label in pairs)}."
+        ends = zip(self._medians(results, each), (self.first, self.second), strict=True)
+        figures = (f"{figure(value, each.unit)} with {side.label}" for value, side in ends)
+        return f"{each.name}: {', '.join(figures)}."
 
     def _medians(self, results: RunResults, each: ReportQuantity) -> tuple[float, float]:
         first, second = (median(each.of(results, side)) for side in (self.first, self.second))
