@@ -195,7 +195,8 @@ def test_the_answer_is_on_one_screen_and_marks_are_those_of_the_legend(
     svg = page.run("svgOf(board.plots.find(({ graph }) => graph.key === 'runs_0'))")
     drawing, legend = svg.split('<g transform="translate(', 1)
     assert "stroke-dasharray" not in drawing
-    colours = page.run("[...new Set(board.plots[0].layers.map(({ colour }) => colour))]")
+    runs = "board.plots.find(({ graph }) => graph.key === 'runs_0').layers"
+    colours = page.run(f"[...new Set({runs}.map(({{ colour }}) => colour))]")
     assert len(colours) == 3 and all(colour in legend for colour in colours)
     assert svg.count("<g ") == svg.count("</g>")
 
