@@ -72,14 +72,9 @@ def _measured(words: str) -> MeasuredCase:
     """Run a command in a folder of its own. Raises CommandError if it fails."""
     with TemporaryDirectory() as scratch:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        typed = [*shlex.split(words), *_ONCE.get(words[:3], ()), "--out", scratch]
         started = subprocess.Popen(
-            [
-                *command("experiments.cli.main"),
-                *shlex.split(words),
-                *_ONCE.get(words[:3], ()),
-                "--out",
-                scratch,
-            ],
+            [*command("experiments.cli.main"), *typed],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -106,11 +106,12 @@ def _require_known(
         context.fail(f"{defaults_file()} has '{key}' for {name}, which has no such option.{hint}")
 
 
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 _CLI = f"{PREFIX}experiments.cli"
 
 _MODULES = {
     f"{_CLI}.kernel": ("packetdrill",),
-    f"{_CLI}.machine": (
+    f"{_CLI}.machine": [
         "report",
         "completion",
         "doctor",
@@ -119,7 +120,7 @@ _MODULES = {
         "lock",
         "man",
         "release",
-    ),
+    ],
     f"{_CLI}.repeat": ("reproduce", "verify"),
     f"{_CLI}.runs": ("bundle", "compare", "figure", "open"),
     f"{_CLI}.sweep": ("cluster", "scheduler", "worker"),
@@ -151,23 +152,24 @@ def one_clear_message(command: Callable[[], str | None] = lambda: None) -> Itera
     try:
         yield
     except TcplabError as error:
-        click.echo(f"Error: {error}", err=True)
-        raise SystemExit(error.exit_code) from None
+        _end(f"Error: {error}", error.exit_code)
     except BrokenPipeError:  # click ends without a word
         raise
     except OSError as error:  # where the file is written knows no remedy
         where = f": {error.filename}" if error.filename else ""
         remedy = " Name another path, or change this one." if where else ""
-        click.echo(f"Error: {error.strerror or error}{where}.{remedy}", err=True)
-        raise SystemExit(1) from None
+        _end(f"Error: {error.strerror or error}{where}.{remedy}")
     except MemoryError:
         remedy = "End other programs, or raise the limit (ulimit -v) in the shell."
-        click.echo(f"Error: there is not enough memory. {remedy}", err=True)
-        raise SystemExit(1) from None
+        _end(f"Error: there is not enough memory. {remedy}")
     except KeyboardInterrupt:
         kept = " Finished repetitions and points are kept." if command() in _KEEP else ""
-        click.echo(f"Stopped.{kept}", err=True)
-        raise SystemExit(130) from None
+        _end(f"Stopped.{kept}", 130)
+
+
+def _end(text: str, status: int = 1) -> NoReturn:
+    click.echo(text, err=True)
+    raise SystemExit(status) from None
 
 
 class NearGroup(click.Group):
@@ -229,33 +231,36 @@ def _add(context: click.Context, _option: click.Parameter, folders: tuple[Path, 
 
 def _add_labs(context: click.Context, option: click.Parameter, folders: tuple[Path, ...]) -> None:
     _add(context, option, folders)
-    if folders:
+    if folders:  # for the package of labs, which commands import later
         os.environ["TCPLAB_LABS"] = os.pathsep.join(map(os.path.abspath, folders))
 
 
-labs_option = click.option(
-    "--labs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    envvar="TCPLAB_LABS",
-    show_envvar=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_add_labs,
-    help="Folder with your labs, each a folder, and their studies; may be repeated.",
+def _folders_option(name: str, envvar: str, callback: Callable[..., None], text: str) -> Decorator:
+    return click.option(
+        f"--{name}",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        envvar=envvar,
+        show_envvar=True,
+        is_eager=True,
+        expose_value=False,
+        callback=callback,
+        help=text,
+    )
+
+
+labs_option = _folders_option(
+    "labs",
+    "TCPLAB_LABS",
+    _add_labs,
+    "Folder with your labs, each a folder, and their studies; may be repeated.",
 )
-studies_option = click.option(
-    "--studies",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    envvar=experiments.STUDIES,
-    show_envvar=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_add,
-    help="Folder with your studies, each a file or a folder; may be repeated.",
+studies_option = _folders_option(
+    "studies",
+    experiments.STUDIES,
+    _add,
+    "Folder with your studies, each a file or a folder; may be repeated.",
 )
 
 

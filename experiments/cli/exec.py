@@ -10,7 +10,7 @@ import webbrowser
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, NamedTuple
 
 import click
 
@@ -51,43 +51,42 @@ class ExecLink(LinkParameters):
     loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
 
 
-class _Outage(click.ParamType[tuple[Duration, Duration]]):
-    """AT,FOR: a time from the start of the command, and for how long."""
-
-    name = "AT,FOR"
-
-    def convert(
-        self, value: object, _parameter: click.Parameter | None, _context: click.Context | None
-    ) -> tuple[Duration, Duration]:
-        at, comma, lasts = str(value).partition(",")
-        if not comma:
-            raise UsageError(f"'{value}' is no outage.", "Write AT,FOR such as 1s,4s.")
-        return Duration.parse(at), Duration.parse(lasts)
+def _outage(text: str) -> tuple[Duration, Duration]:
+    """Read AT,FOR: a time from the start of the command, and for how long."""
+    at, comma, lasts = text.partition(",")
+    if not comma:
+        raise UsageError(f"'{text}' is no outage.", "Write AT,FOR such as 1s,4s.")
+    return Duration.parse(at), Duration.parse(lasts)
 
 
-class _Words(click.ParamType[list[str]]):
-    """A command in one word, split as a shell does."""
+class Asked(NamedTuple):
+    """The programs of a call, the server's ports, the outages, and the virtual time at most."""
 
-    name = "COMMAND"
+    command: tuple[str, ...]
+    server: tuple[str, ...] | None
+    ports: tuple[int, ...]
+    outages: tuple[tuple[Duration, Duration], ...]
+    timeout: Duration
 
-    def convert(
-        self, value: object, _parameter: click.Parameter | None, _context: click.Context | None
-    ) -> list[str]:
-        return list(words_of(str(value)))
+
+_HELP_OF_PORT = (
+    "Port that the server is to listen on first. Else it is one that COMMAND names, or any."
+)
 
 
 @click.command("exec")
 @click.argument("command", nargs=-1, required=True)
-@click.option("--server", type=_Words(), help="Command in h2, in one word; it must listen.")
 @click.option(
-    "--port",
-    "ports",
-    multiple=True,
-    type=click.IntRange(1, 65535),
-    help="Port that the server is to listen on first. Else it is one that COMMAND names, or any.",
+    "--server", type=words_of, metavar="COMMAND", help="Command in h2, in one word; it must listen."
 )
+@click.option("--port", "ports", multiple=True, type=click.IntRange(1, 65535), help=_HELP_OF_PORT)
 @click.option(
-    "--down", "outages", multiple=True, type=_Outage(), help="An outage of the link, both ways."
+    "--down",
+    "outages",
+    multiple=True,
+    type=_outage,
+    metavar="AT,FOR",
+    help="An outage of the link, both ways.",
 )
 @click.option("--loopback", is_flag=True, help="Shape and capture 127.0.0.1 of h1 like the link.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
@@ -123,43 +122,28 @@ class _Words(click.ParamType[list[str]]):
 )
 @kernel_option
 def execute(
-    command: tuple[str, ...],
-    server: list[str] | None,
-    ports: tuple[int, ...],
-    outages: tuple[tuple[Duration, Duration], ...],
     loopback: bool,
     seed: int,
-    timeout: Duration,
-    clock: str,
-    folders: tuple[Path, ...],
-    root: Path | None,
-    cpu: Literal["free", "host"],
     is_twice: bool,
-    whole_packets: bool,
     opens: bool,
     out: Path,
     kernel: str | None,
-    **link: object,
+    **given: Any,
 ) -> None:
     """Run your client and server over a bad network, in virtual time.
 
     COMMAND runs in host h1, the server in h2. Both see this computer's programs and this folder,
     read-only. Exits with the status of COMMAND, or 1 if --twice finds a difference.
     """
-    options = NetworkOptions(
-        folders=folders,
-        root=root,
-        whole_packets=whole_packets,
-        clock=clock,
-        kernel=kernel or DEFAULT_KERNEL,
-        cpu=cpu,
-    )
+    asked = Asked(*(given.pop(name) for name in Asked._fields))
+    named = {name: given.pop(name) for name in ("folders", "root", "whole_packets", "clock", "cpu")}
+    options = NetworkOptions(kernel=kernel or DEFAULT_KERNEL, **named)
     if is_twice:
-        require_virtual(cpu)
+        require_virtual(options.cpu)
     begun = time.monotonic()
     _clear(out)
     require_writable(out)
-    channel = ExecLink(**link).channel()  # type: ignore[arg-type]
+    channel = ExecLink(**given).channel()
     runs: list[tuple[Network, int]] = []
 
     def start(folder: Path) -> AbstractContextManager[Network]:
@@ -168,8 +152,7 @@ def execute(
     def run(network: Network) -> None:
         if loopback:
             network.order("loopback", host="h1", values=to_data(channel))
-        asked = (command, server, ports, outages, str(timeout))
-        runs.append((network, _carried_out(network, *asked, aloud=not runs)))
+        runs.append((network, _carried_out(network, asked, aloud=not runs)))
 
     found: list[str] = []
     if is_twice:
@@ -182,39 +165,29 @@ def execute(
     _say(f"{took}, seed {seed}, captures in {out}")
     if network.unrepeatable:
         _say(f"this run is not repeatable: {network.unrepeatable}.")
-    for sentence in (*network.waits, *network.notes):
-        _say(f"{sentence}.")
-    for reason in network.doubts:
-        _say(f"this run may not repeat: {reason}.")
+    sentences = [f"{sentence}." for sentence in (*network.waits, *network.notes)]
+    sentences += [f"this run may not repeat: {reason}." for reason in network.doubts]
     if is_twice:
-        _say("the second run differs." if found else _equal(out))
-    for difference in found:
-        _say(difference)
+        sentences.append("the second run differs." if found else _equal(out))
+    for sentence in (*sentences, *found):
+        _say(sentence)
     if opens:
-        _open(out, shlex.join(command))
+        _open(out, shlex.join(asked.command))
     sys.exit(status or bool(found))
 
 
 execute.params += link_options(ExecLink)
 
 
-def _carried_out(
-    network: Network,
-    command: tuple[str, ...],
-    server: list[str] | None,
-    ports: tuple[int, ...],
-    outages: tuple[tuple[Duration, Duration], ...],
-    timeout: str,
-    aloud: bool,
-) -> int:
+def _carried_out(network: Network, asked: Asked, aloud: bool) -> int:
     """Run both programs, print the command's output if `aloud`, and return its status."""
-    serving = network.h2.start(server) if server else None
-    if serving and (closed := _closed_port(network.h2, command, ports)):
+    serving = network.h2.start(asked.server) if asked.server else None
+    if serving and (closed := _closed_port(network.h2, asked.command, asked.ports)):
         problem = str(serving.failed(f"does not listen on {closed}")).rstrip()
         raise TcplabError(f"{problem}\n", "" if serving.lack() else "Try it without tcplab.")
-    for at, lasts in outages:
+    for at, lasts in asked.outages:
         network.link.down(at=str(at), for_=str(lasts))
-    program = network.h1.start(command)
+    program = network.h1.start(asked.command)
 
     def show() -> None:
         for name, text in program.unseen() if aloud else ():
@@ -223,7 +196,7 @@ def _carried_out(
 
     show()
     try:
-        program.wait(timeout, show)
+        program.wait(str(asked.timeout), show)
     except ProgramFailed as error:
         if aloud:
             _say(str(error).splitlines()[0])

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -256,20 +257,17 @@ _IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
 def packetdrill(
     places: tuple[Path, ...],
     versions: tuple[str, ...],
-    tolerance_usecs: int | None,
-    definitions: tuple[str, ...],
     pcap: Path | None,
-    seed: int,
-    limit: float,
-    as_json: bool,
     kernel: str | None,
+    **asked: Any,
 ) -> None:
     """Run packetdrill scripts, or all *.pkt of a folder, in the lab kernel.
 
     The exit status is 0 if all have passed, 1 if not.
     """
-    tolerance = [f"--tolerance_usecs={tolerance_usecs}"] if tolerance_usecs else []
-    arguments = (*tolerance, *_defined(definitions))
+    tolerance = asked["tolerance_usecs"]
+    arguments = [f"--tolerance_usecs={tolerance}"] if tolerance else []
+    arguments += _defined(asked["definitions"])
     if not places:
         raise UsageError("No script is named.", "Name one, or a folder: ./tcplab packetdrill a.pkt")
     if pcap and pcap.exists() and (not pcap.is_dir() or any(pcap.iterdir())):
@@ -281,13 +279,13 @@ def packetdrill(
         program = packetdrill_program(report)
     if pcap:
         pcap.mkdir(parents=True, exist_ok=True)
-    runner = ScriptRunner(lab, program, seed, wall_seconds=limit, captures=pcap)
+    runner = ScriptRunner(lab, program, asked["seed"], wall_seconds=asked["limit"], captures=pcap)
     cases = [
         ScriptCase(script, version, (*([f"--ip_version={version}"] if version else []), *arguments))
         for script in scripts
         for version in versions or ("",)
     ]
-    sys.exit(follow(runner.run(cases), len(cases), lab.kernel_release, as_json))
+    sys.exit(follow(runner.run(cases), len(cases), lab.kernel_release, asked["as_json"]))
 
 
 def _defined(definitions: Iterable[str]) -> Iterator[str]:

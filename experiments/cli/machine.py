@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from experiments.cli import main
 from experiments.cli.commands import COMPLETE, tcplab
-from experiments.cli.options import FOLDER, folders_of_runs
+from experiments.cli.options import FOLDER, Command, folders_of_runs
 from experiments.documentation.pictures import PROGRAM, gallery_page, made, pictures
 from experiments.documentation.reference import manual, reference
 from experiments.documentation.site import build
@@ -71,14 +72,13 @@ def clean_up(arguments: tuple[str, ...]) -> None:
     sys.exit(changes.main(arguments))
 
 
+def _out_of(folder: str, text: str) -> Callable[[Command], Command]:
+    default = Path(folder)
+    return click.option("--out", type=FOLDER, default=default, show_default=True, help=text)
+
+
 @click.command("docs")
-@click.option(
-    "--out",
-    type=FOLDER,
-    default=Path("site"),
-    show_default=True,
-    help="Folder of the site, which is replaced.",
-)
+@_out_of("site", "Folder of the site, which is replaced.")
 @click.option("--serve", is_flag=True, help="Show the site on 127.0.0.1 until Ctrl-C.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @click.option(
@@ -126,13 +126,7 @@ def _server(folder: Path, port: int) -> LocalServer:
 
 
 @click.command("release")
-@click.option(
-    "--out",
-    type=FOLDER,
-    default=Path("dist"),
-    show_default=True,
-    help="The folder for the wheels, the archive and their SHA-256.",
-)
+@_out_of("dist", "The folder for the wheels, the archive and their SHA-256.")
 @click.option("--new", is_flag=True, help="State the digests of this lab as the release's.")
 @click.option(
     "--prebuilt", is_flag=True, help="Write the kernel and engine that come with the code."

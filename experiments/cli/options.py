@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 import testbed
 from experiments.run.report import STRICT, make_page, require_good_points
-from experiments.run.request import TESTBEDS, RunOptions, Value
+from experiments.run.request import TESTBEDS, RunOptions
 from experiments.study.catalogue import Experiment
 from experiments.study.grid import KERNEL, kind_of, value_of
 from testbed.engine.certificates import require_tls
@@ -55,7 +55,11 @@ def kernels(_context: click.Context, _param: click.Parameter, typed: str) -> lis
 def options_from(context: click.Context, named: Experiment) -> RunOptions:
     """Return the options of an experiment's command as click parsed them. Raises UsageError."""
     words = dict(context.params)
-    form = _form(named, words.pop("quick", False), words.pop("full", False))
+    forms = [form for form in ("quick", "full") if words.pop(form, False)]
+    if len(forms) > 1:
+        raise UsageError("--quick and --full exclude each other.", "Choose one.")
+    preset = named.preset(forms[0]) if forms else {}
+    form = {name: value_of(name, kind_of(named, name), text) for name, text in preset.items()}
     first, times = words.pop("seed"), words.pop("repeat")
     common = {name: words.pop(name) for name in _COMMON}
     if kernel := words.pop(KERNEL):
@@ -72,28 +76,15 @@ def options_from(context: click.Context, named: Experiment) -> RunOptions:
             option = name.replace("_", "-")
             raise UsageError(f"{option} is set twice.", f"Leave out --{option} or --set {option}.")
     parameters = named.parameters()(**{**words, **form, **typed})
-    return RunOptions(
-        named,
-        parameters=parameters,
-        typed=typed,
-        form=form,
-        seeds=tuple(range(first, first + times)) if times else None,
-        first=first,
-        **common,
-    )
+    seeds = tuple(range(first, first + times)) if times else None
+    made = {"parameters": parameters, "typed": typed, "form": form, "first": first}
+    return RunOptions(named, seeds=seeds, **made, **common)
 
 
 _COMMON = (
     *("settings", "testbed", "out", "limit", "metrics"),
     *("load_modules", "dry_run", "strict", "as_json"),
 )
-
-
-def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
-    if quick and full:
-        raise UsageError("--quick and --full exclude each other.", "Choose one.")
-    preset = named.preset("quick") if quick else named.preset("full") if full else {}
-    return {name: value_of(name, kind_of(named, name), text) for name, text in preset.items()}
 
 
 kernel_option = click.option(

@@ -230,15 +230,7 @@ def open_index(no_browser: bool, out: Path) -> None:
     multiple=True,
     help="Quantity of a series, or of a run's grid; may be repeated.  [default: all]",
 )
-def figure(
-    folder: Path,
-    kind: str,
-    out: Path,
-    paper: str,
-    columns: int,
-    metric: str | None,
-    quantities: tuple[str, ...],
-) -> None:
+def figure(folder: Path, kind: str, out: Path, **chosen: Any) -> None:
     """Draw a figure of a run or sweep for a paper: PDF, SVG, PNG, PGF, or a table.
 
     Fonts are embedded, and the same data gives the same bytes. What is drawn is next to the figure
@@ -247,10 +239,7 @@ def figure(
     from experiments.reporting import studies
 
     studies.require_ending(kind, out)
-    made = studies.figure(
-        folder, kind, paper=paper, columns=columns, metric=metric, quantities=quantities
-    )
-    for file in made.save(out):
+    for file in studies.figure(folder, kind, **chosen).save(out):
         click.echo(file)
 
 
