@@ -50,23 +50,8 @@ def words(text: str) -> list[str]:
 
 
 CONGESTION_CONTROLS = (
-    "bbr",
-    "bic",
-    "cdg",
-    "cubic",
-    "dctcp",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "illinois",
-    "lp",
-    "nv",
-    "reno",
-    "scalable",
-    "vegas",
-    "veno",
-    "westwood",
-    "yeah",
+    *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp"),
+    *("nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"),
 )
 """The algorithms that the lab kernel has, by the names of tcp_available_congestion_control."""
 
@@ -495,14 +480,8 @@ class ExperimentSpec:
                     f"A change names {change.port}, which has no channel.",
                     f"There are {', '.join(channels)}.",
                 )
-            kept = replace(
-                before,
-                bandwidth=change.channel.bandwidth,
-                delay=change.channel.delay,
-                loss=change.channel.loss,
-                jitter=change.channel.jitter,
-                gemodel=change.channel.gemodel,
-            )
+            names = ("bandwidth", "delay", "loss", "jitter", "gemodel")
+            kept = replace(before, **{name: getattr(change.channel, name) for name in names})
             if kept != change.channel:
                 raise UsageError(
                     f"{change.port} cannot change its queue while packets are in it.",

@@ -243,20 +243,8 @@ def _start_captures(
 
 
 def _start_capture(live: LiveNetwork, port: Port, folder: Path, job: JobContext) -> Popen[bytes]:
-    command = [
-        "tcpdump",
-        "-Z",
-        "root",
-        "-n",
-        "-p",
-        "-i",
-        port.name,
-        "-s",
-        str(SNAPLEN),
-        "-B",
-        str(_CAPTURE_BUFFER),
-    ]
-    command += ["--nano", "-w", str(folder / f"{port.name}.pcap")]
+    options = f"-Z root -n -p -i {port.name} -s {SNAPLEN} -B {_CAPTURE_BUFFER} --nano -w"
+    command = ["tcpdump", *options.split(), str(folder / f"{port.name}.pcap")]
     return live.start(port.node, command, folder / f"{port.name}.tcpdump.txt", job.patience)
 
 

@@ -127,8 +127,6 @@ def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> lis
 
 def _own_congestion_controls(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     flows = [flow for flow in spec.flows if flow.congestion_control and flow.is_connection]
-    if not flows:
-        return []
     algorithms = _of_senders("congestion_control", flows, spec, folder)
     return [_sends_with(flow.congestion_control, flow, values) for flow, values in algorithms]
 

@@ -333,23 +333,15 @@ def _start_server(
     if flow.program:
         return live.start(flow.receiver, server_command(flow, spec, live, job), output, {})
     batched = ["-l", f"{receive_kib(len(spec.flows))}K"] if job.preload else []
+    common = ["-p", str(flow.port), *_window(flow)]
     if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
-        return live.start(
-            flow.receiver, ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)], output, {}
-        )
-    return live.start(
-        flow.receiver,
-        ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched],
-        output,
-        job.patience,
-    )
+        return live.start(flow.receiver, ["iperf", "-s", "-u", *common], output, {})
+    return live.start(flow.receiver, ["iperf", "-s", *common, *batched], output, job.patience)
 
 
 def _wrong_bytes(spec: ExperimentSpec, folder: Path, job: JobContext) -> list[str]:
     """End programs; return sentences about those whose server did not write what was sent."""
-    flows = [flow for flow in spec.flows if flow.program]
-    if not flows:
-        return []
+    flows = (flow for flow in spec.flows if flow.program)
     return [sentence for flow in flows if (sentence := compare(flow, spec, folder, job))]
 
 
@@ -377,14 +369,8 @@ def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
 def _start_client(
     flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
 ) -> Popen[bytes]:
-    arguments = [
-        "-c",
-        address_of(spec.topology, flow.receiver),
-        "-p",
-        str(flow.port),
-        *_window(flow),
-        *_extent(flow),
-    ]
+    address = address_of(spec.topology, flow.receiver)
+    arguments = ["-c", address, "-p", str(flow.port), *_window(flow), *_extent(flow)]
     environment = job.patience if flow.protocol == "tcp" else {}
     output = folder / f"{flow.name}.client.txt"
     if flow.program:

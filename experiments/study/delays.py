@@ -6,20 +6,25 @@ from pathlib import Path
 from topologies.errors import UsageError
 from topologies.units import Duration
 
-_MOST_BYTES = 2_000_000
+_MOST_BYTES = 20_000_000
+
+
+def lines_of(file: Path, name: str, remedy: str) -> list[str]:
+    """Return the lines of a user's file. Raises UsageError for a missing or a huge one."""
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{name}: {error.strerror}.", remedy) from None
+    if len(text) > _MOST_BYTES:
+        raise UsageError(f"{name}: over {_MOST_BYTES:,} bytes.", "Shorten it.")
+    return text.decode(errors="replace").splitlines()
 
 
 def read_delays(file: Path | str) -> tuple[tuple[Duration, Duration], ...]:
     """Return times, which increase, and delays. Text behind # is a comment. Raises UsageError."""
     shown = str(file)[-80:]
-    try:
-        with Path(file).open("rb") as opened:
-            text = opened.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"Delays {shown}: {error.strerror}.", "Name a file.") from None
-    if len(text) > _MOST_BYTES:
-        raise UsageError(f"Delays {shown} have over {_MOST_BYTES:,} bytes.", "Shorten them.")
-    lines = text.decode(errors="replace").splitlines()
+    lines = lines_of(Path(file), f"Delays {shown}", "Name a file.")
     words = ((line.partition("#")[0].split(), number) for number, line in enumerate(lines, 1))
     rows = tuple(_row(each, f"{shown}:{number}") for each, number in words if each)
     for (before, _), (time, _) in pairwise(rows):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec import ExperimentSpec, LinkChange
-from experiments.study.delays import read_delays
+from experiments.study.delays import lines_of, read_delays
 from topologies.data import from_data
 from topologies.disciplines import discipline, disciplines
 from topologies.disciplines.base import Discipline
@@ -30,7 +30,6 @@ PACKAGED = ("slow_sine", "on_off")
 BIN = 100  # ms
 _FRAME = 8 * 1514  # bits of an opportunity on Ethernet
 _MOST_BINS = 10_000
-_MOST_BYTES = 20_000_000
 _LONGEST_STAMP = 12  # digits
 
 
@@ -69,16 +68,10 @@ def read_trace(name: str) -> LinkTrace:
     """Read a packaged trace or a file. Raises UsageError."""
     file = Path(__file__).with_name(f"{name}.txt") if name in PACKAGED else Path(name)
     shown = name[-80:]
-    try:
-        with file.open("rb") as opened:
-            text = opened.read(_MOST_BYTES + 1)
-    except OSError as error:
-        remedy = f"Name a file of Mahimahi, or {' or '.join(PACKAGED)}."
-        raise UsageError(f"Trace {shown}: {error.strerror}.", remedy) from None
-    if len(text) > _MOST_BYTES:
-        raise UsageError(f"Trace {shown} has over {_MOST_BYTES:,} bytes.", "Shorten it.")
+    remedy = f"Name a file of Mahimahi, or {' or '.join(PACKAGED)}."
+    lines = lines_of(file, f"Trace {shown}", remedy)
     stamps: list[int] = []
-    for number, line in enumerate(text.decode(errors="replace").splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         stamps.append(_stamp(line.strip(), stamps[-1] if stamps else 0, f"{shown}:{number}"))
     if not stamps or not stamps[-1]:
         raise UsageError(
@@ -219,24 +212,9 @@ def with_link(spec: ExperimentSpec, chosen: Mapping[str, str], lenient: bool) ->
             raise UsageError(f"A link has a {name} and a {field}.", "Leave out one of both.")
     own = {name: from_data(_HINTS[name], fields[name]) for name in fields if name in _FIELDS}
     given = {name: value for name, value in fields.items() if name not in _FIELDS}
-    shaped = bottlenecks(spec)
-    changed: dict[Channel, Channel] = {}
-    for channel in shaped:
-        changed[channel] = _changed(channel, own, given, lenient)
-
-    def put(channel: Channel | None) -> Channel | None:
-        return changed.get(channel, channel) if channel else None
-
-    links = tuple(
-        Link(each.left, each.right, put(each.rightward), put(each.leftward))
-        for each in spec.topology.links
-    )
-    changes = tuple(
-        replace(change, channel=_changed(change.channel, own, given, lenient))
-        for change in spec.changes
-    )
-    topology = replace(spec.topology, links=links)
-    made = replace(spec, topology=topology, changes=changes)
+    changed = partial(_changed, own=own, given=given, lenient=lenient)
+    shaped = {channel: changed(channel) for channel in bottlenecks(spec)}
+    made = _mapped(spec, lambda channel: shaped.get(channel, channel), changed)
     for name, file in files.items():
         made = _FILES[name][1](made, file) if file else made
     return made
@@ -273,25 +251,27 @@ def held(spec: ExperimentSpec) -> tuple[ExperimentSpec, tuple[str, ...]]:
     """Return the spec with links as the kernel holds them, and a sentence for each that differs."""
     ends = [port.channel for port in spec.topology.ports if port.channel]
     ends += [change.channel for change in spec.changes]
-    rounded: dict[Channel | None, Channel] = {
-        channel: channel.held for channel in ends if channel.held != channel
-    }
-    if not rounded:
-        return spec, ()
+    sentences = dict.fromkeys(_rounding(end, end.held) for end in ends if end.held != end)
+    kept = attrgetter("held")
+    return (_mapped(spec, kept, kept) if sentences else spec), tuple(sentences)
+
+
+def _mapped(
+    spec: ExperimentSpec,
+    of_links: Callable[[Channel], Channel],
+    of_changes: Callable[[Channel], Channel],
+) -> ExperimentSpec:
+    """Return the spec with other channels of its links and its changes."""
+
+    def put(channel: Channel | None) -> Channel | None:
+        return channel and of_links(channel)
+
     links = tuple(
-        replace(
-            each,
-            rightward=rounded.get(each.rightward, each.rightward),
-            leftward=rounded.get(each.leftward, each.leftward),
-        )
+        replace(each, rightward=put(each.rightward), leftward=put(each.leftward))
         for each in spec.topology.links
     )
-    changes = tuple(
-        replace(each, channel=rounded.get(each.channel) or each.channel) for each in spec.changes
-    )
-    sentences = dict.fromkeys(_rounding(end, end.held) for end in ends if end in rounded)
-    made = replace(spec, topology=replace(spec.topology, links=links), changes=changes)
-    return made, tuple(sentences)
+    changes = tuple(replace(each, channel=of_changes(each.channel)) for each in spec.changes)
+    return replace(spec, topology=replace(spec.topology, links=links), changes=changes)
 
 
 def _rounding(asked: Channel, held: Channel) -> str:
@@ -324,17 +304,13 @@ def refuse_parameters_of_none(spec: ExperimentSpec, levels: Mapping[str, Sequenc
     managed = [discipline(each) for each in named]
     for name in levels:
         field = name.removeprefix(PREFIX)
-        if name.startswith(PREFIX) and field not in _FIELDS:
-            _refuse_if_none_has(field, managed)
-
-
-def _refuse_if_none_has(field: str, managed: Iterable[Discipline]) -> None:
-    """Raise the error of the first discipline if none has the parameter."""
-    for each in managed:
-        if any(parameter.name == _own(field, each) for parameter in each.parameters):
-            return
-    for each in managed:
-        _require_parameter(each, _own(field, each))
+        if not name.startswith(PREFIX) or field in _FIELDS:
+            continue
+        known = (
+            parameter.name == _own(field, each) for each in managed for parameter in each.parameters
+        )
+        if not any(known):
+            _require_parameter(managed[0], _own(field, managed[0]))
 
 
 def _require_parameter(managed: Discipline, name: str) -> None:
