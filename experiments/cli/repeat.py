@@ -83,8 +83,7 @@ def _verify_sweep(folder: Path) -> int:
     ready = ready_lab(spec.kernel for spec in planned.specs)
     known.require_same_lab(ready)
     runner = runner_for(ready, planned.specs, None, None)
-    varied = tuple(factor.name for factor in planned.factors)
-    with watching(planned.named.name, planned.named.progress(), varied) as watch:
+    with watching(planned.named.name) as watch:
         difference = repeat_sweep(known, planned, runner, watch)
     click.echo(difference or known.same)
     return 1 if difference else 0

@@ -121,7 +121,7 @@ def sweep(
     ready = ready_lab(spec.kernel for spec in planned.specs)
     runner = runner_for(ready, planned.specs, workers, scheduler)
     runner = replace(runner, wall_seconds=limit.seconds, force=force)
-    folder = carried(GridSweep(planned), runner, out, planned.named.name, planned)
+    folder = carried(GridSweep(planned), runner, out, planned.named.name)
     raise SystemExit(print_page("sweep", folder, strict=strict, as_json=as_json))
 
 
@@ -158,15 +158,11 @@ def _cached(planned: Plan, out: Path) -> int:
         return len(memory.known(source.point(*each).key for each in points))
 
 
-def carried(
-    preset: Preset, runner: PointRunner, out: Path, title: str, plan: Plan | None = None
-) -> Path:
+def carried(preset: Preset, runner: PointRunner, out: Path, title: str) -> Path:
     from experiments.sweep.progress import watching
     from experiments.sweep.run import carry_out
 
-    metrics = plan.named.progress() if plan else ()
-    varied = tuple(factor.name for factor in plan.factors) if plan else ()
-    with watching(title, metrics, varied) as watch:
+    with watching(title) as watch:
         try:
             return carry_out(preset, out, runner, watch)
         except KeyboardInterrupt:
@@ -197,7 +193,7 @@ def run_study(options: RunOptions) -> int:
     ready = ready_lab(spec.kernel for spec in planned.specs)
     wall_seconds = options.limit.seconds if options.limit else _patience(planned)
     runner = replace(runner_for(ready, planned.specs), wall_seconds=wall_seconds)
-    folder = carried(GridSweep(planned), runner, options.out, named.name, planned)
+    folder = carried(GridSweep(planned), runner, options.out, named.name)
     return print_page("sweep", folder, strict=options.strict, as_json=options.as_json)
 
 

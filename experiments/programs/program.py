@@ -10,6 +10,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from experiments.programs.folders import VisibleFolders
@@ -139,31 +140,8 @@ class Program:
 CALL = "TCPLAB_CALL"
 """The variable with RUNNER, which is then in no command line."""
 CALLER = f"import os; exec(os.environ.pop('{CALL}'))"
-_ANSWER = "\n==tcplab answer=="
-_TUPLE = "()"
-RUNNER = f"""\
-import asyncio, inspect, json, runpy, sys, traceback
-
-def plain(value):
-    if isinstance(value, tuple):
-        return {{"{_TUPLE}": [plain(item) for item in value]}}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {{key: plain(item) for key, item in value.items()}}
-    return value
-
-asked = json.load(sys.stdin)
-sys.path[:0] = asked["path"]
-try:
-    value = runpy.run_path(asked["file"], run_name="__tcplab__")[asked["name"]](*asked["given"])
-    if inspect.isawaitable(value):
-        value = asyncio.run(value)
-    answer = {{"value": plain(value)}}
-except BaseException as error:
-    answer = {{"error": type(error).__name__, "words": str(error), "trace": traceback.format_exc()}}
-print({_ANSWER!r} + json.dumps(answer))
-"""
+_ANSWER, _TUPLE = "\n==tcplab answer==", "()"  # as in RUNNER
+RUNNER = Path(__file__).with_name("runner.txt").read_text(encoding="utf-8")
 
 
 def asked(function: Callable[..., Any], given: tuple[Any, ...], path: list[str]) -> str:

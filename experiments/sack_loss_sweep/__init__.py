@@ -40,7 +40,6 @@ h1 ============= s1 ------------- h2
                      (towards h2 on h1-eth0, without delay; that of both ways on s1-eth1)"""
 _OWN_LINE = Packets(1000)
 """What a netem holds by default; the published `tc qdisc` names no other limit."""
-PROGRESS = (METRIC, "resent_percent")
 
 
 @dataclass(frozen=True)

@@ -66,10 +66,6 @@ class Experiment:
     def metric(self) -> str:
         return self._fact("METRIC", "goodput_kbit_s")
 
-    def progress(self) -> tuple[str, ...]:
-        """Return the columns that a sweep prints for each run; empty for no such lines."""
-        return self._fact("PROGRESS", ())
-
     def targets(self) -> tuple[dict[str, Any], ...]:
         """Return the rows of a study whose numbers are those of a law (study.published)."""
         return self._fact("TARGETS", ())

@@ -15,64 +15,8 @@ from topologies.errors import TcplabError, UsageError
 from topologies.notation import toml_file
 from topologies.shapes import two_hosts
 
-PRELUDE = """\
-import os
-import select
-import struct
-import subprocess
-import time
-from socket import *
-
-
-def pair():
-    listener = create_server(("127.0.0.1", 0))
-    return create_connection(listener.getsockname()), listener.accept()[0]
-
-
-def shell(line):
-    return subprocess.getoutput(line)
-
-
-def seconds_of_connect(address, *options):
-    shell("ip neigh replace 10.0.0.77 lladdr 02:00:00:00:00:99 dev h1-eth0 nud permanent")
-    client, started = socket(), time.monotonic()
-    for option in options:
-        client.setsockopt(*option)
-    try:
-        client.connect((address, 80))
-    except OSError as error:
-        print(error)
-    return time.monotonic() - started
-
-
-def fill(near):
-    near.setblocking(False)
-    sent = 0
-    try:
-        while True:
-            sent += near.send(bytes(100_000))
-    except BlockingIOError:
-        return sent
-
-
-def drained(server):
-    server.setblocking(False)
-    messages = []
-    try:
-        while True:
-            messages.append(server.recv(65536))
-    except BlockingIOError:
-        return messages
-
-
-def poll(near, events):
-    watch = select.poll()
-    watch.register(near, events)
-    watch.poll()
-
-
-"""
-_PLACE = Path(__file__).with_name("table.toml")
+_HERE = Path(__file__).parent
+PRELUDE = (_HERE / "prelude.txt").read_text(encoding="utf-8")
 _LIMIT = "5h"  # of virtual time
 
 
@@ -102,7 +46,7 @@ class Surprise:
 
 @cache
 def surprises() -> dict[str, Surprise]:
-    rows = toml_file(_PLACE)["surprise"]
+    rows = toml_file(_HERE / "table.toml")["surprise"]
     return {row["name"]: Surprise(**row) for row in rows}
 
 

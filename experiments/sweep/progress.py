@@ -15,8 +15,6 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from analysis.fmt import called, written
-from analysis.measures.metrics import Metric, columns
 from experiments.sweep.point import Point, Record
 from experiments.sweep.run import Watch
 
@@ -31,8 +29,6 @@ class PrintedProgress(Watch):
     console: Console
     bar: Progress
     task: TaskID
-    metrics: tuple[str, ...] = ()
-    varied: tuple[str, ...] = ()
     ended_seconds: float = 0.0
     points: int = 0
     reused: int = 0
@@ -48,11 +44,6 @@ class PrintedProgress(Watch):
     def wanted(self, points: int, reused: int) -> None:
         if not self.points:
             self.note(f"{points:,} runs to do, of which {reused:,} are stored.")
-            if self.metrics and reused < points:
-                self.note(
-                    "Each run as it ends:"
-                    f" {'; '.join(called(columns()[name]) for name in self.metrics)}."
-                )
         self.points, self.reused = points, reused
         # Not an update: points that were known would count for the speed, and the time left would
         # be far too short.
@@ -73,10 +64,8 @@ class PrintedProgress(Watch):
                 f"{record['status']}: {point.combination.spec.name}, {point.combination}, seed"
                 f" {point.seed}: {first}"
             )
-        for line in _lines(point, record, self.metrics, self.varied):
-            self.note(line)
         self._tell()
-        if not self.metrics and not self.console.is_terminal:
+        if not self.console.is_terminal:
             self._count()
 
     def _count(self) -> None:
@@ -96,34 +85,9 @@ class PrintedProgress(Watch):
         return f"{self.ended_seconds + sum(self.going.values()):,.0f} virtual s"
 
 
-def _lines(
-    point: Point, record: Record, metrics: tuple[str, ...], varied: tuple[str, ...]
-) -> Iterator[str]:
-    """Yield a line for each condition and flow of an ended run."""
-    labels = {condition.name: condition.label for condition in point.combination.spec.conditions}
-    several = len(point.combination.spec.flows) > 1
-    values = "".join(
-        f"{name} {value}, " for name, value in point.combination.values if name in varied
-    )
-    for row in record["rows"] if metrics else ():
-        flow = f", {row['flow']}" if several else ""
-        measured = ", ".join(_written(columns()[name], row.get(name)) for name in metrics)
-        yield f"{values}{labels[row['condition']]}{flow}, seed {point.seed}: {measured}"
-
-
-def _written(metric: Metric, value: float | None) -> str:
-    if value is None:
-        return "not measured"
-    if metric.unit == "kbit/s":
-        return f"{written(value / 1000)} Mbit/s"
-    return f"{written(value)} {metric.unit}".strip()
-
-
 @contextmanager
-def watching(
-    name: str, metrics: tuple[str, ...] = (), varied: tuple[str, ...] = ()
-) -> Iterator[PrintedProgress]:
-    """Show progress on standard error until the sweep ends; with `metrics` lines of runs stay."""
+def watching(name: str) -> Iterator[PrintedProgress]:
+    """Show progress on standard error until the sweep ends."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -138,4 +102,4 @@ def watching(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         task = bar.add_task(name, total=None, clock="")
-        yield PrintedProgress(console, bar, task, metrics, varied)
+        yield PrintedProgress(console, bar, task)
