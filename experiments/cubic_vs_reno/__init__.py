@@ -14,8 +14,6 @@ from experiments.spec import (
     Flow,
     Headline,
     LinkParameters,
-    Subject,
-    claim_of,
     congestion_control,
     parameter,
     word,
@@ -26,9 +24,11 @@ from experiments.study.parameters import (
     MEANING,
     NONE,
     DrawnPhases,
+    compared_claim,
     late_flows,
     require_count,
     settings_for,
+    spec_of,
 )
 from topologies.errors import UsageError
 from topologies.shapes import star
@@ -87,16 +87,16 @@ def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
         _condition(cc, sack) for cc in parameters.algorithms for sack in words(parameters.sack)
     ]
     measured = under(PROFILE, parameters.period, conditions)
-    spec = ExperimentSpec(
-        name="cubic_vs_reno",
-        claim=claim_of(__doc__),
-        topology=star(parameters.channel(), Channel(parameters.bw, queue=parameters.queue)),
-        flows=(
+    spec = spec_of(
+        __name__,
+        __doc__,
+        star(parameters.channel(), Channel(parameters.bw, queue=parameters.queue)),
+        (
             *late_flows(flow, parameters.late, streams),
             *([other] if parameters.beside != NONE else []),
         ),
-        conditions=measured,
-        headline=_headline(parameters, {condition.name for condition in measured}),
+        measured,
+        _headline(parameters, {condition.name for condition in measured}),
     )
     return parameters.with_phases(spec)
 
@@ -108,16 +108,13 @@ def _headline(parameters: CubicVsRenoParameters, conditions: set[str]) -> Headli
         return None
     short = parameters.delay <= _SHORT
     path = f"a path of {parameters.bw}, {parameters.delay} and {parameters.loss} loss"
-    return Headline(
-        question=f"Do CUBIC and Reno fill {path} alike?"
-        if short
-        else f"Is CUBIC faster than Reno on {path}?",
-        metric="metric.total_goodput_kbit_s",
-        what="the goodput",
-        subject=Subject(pair[0]),
+    alike, faster = f"Do CUBIC and Reno fill {path} alike?", f"Is CUBIC faster than Reno on {path}?"
+    return compared_claim(
+        alike if short else faster,
+        "metric.total_goodput_kbit_s",
+        "the goodput",
+        pair,
         direction="equal" if short else "larger",
-        against=Subject(pair[1]),
-        repetitions=6,
     )
 
 

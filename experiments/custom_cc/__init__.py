@@ -16,8 +16,6 @@ from experiments.spec import (
     Flow,
     Headline,
     LinkParameters,
-    Subject,
-    claim_of,
     congestion_control,
     parameter,
     sending_with,
@@ -29,9 +27,11 @@ from experiments.study.parameters import (
     MEANING,
     NONE,
     DrawnPhases,
+    compared_claim,
     late_flows,
     require_count,
     settings_for,
+    spec_of,
 )
 from testbed.guest.kernel_modules import KernelModule, module_from
 from topologies.shapes import star
@@ -89,14 +89,14 @@ def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
     others = Channel(parameters.bw, queue=parameters.queue)
     flow = Flow("flow", "right", "left", parameters.duration)
     conditions = under(PROFILE, parameters.period, map(sending_with, algorithms))
-    spec = ExperimentSpec(
-        name="custom_cc",
-        claim=claim_of(__doc__),
-        topology=star(parameters.channel(), others),
-        flows=late_flows(flow, parameters.late, parameters.streams),
-        conditions=conditions,
+    spec = spec_of(
+        __name__,
+        __doc__,
+        star(parameters.channel(), others),
+        late_flows(flow, parameters.late, parameters.streams),
+        conditions,
+        _headline(parameters, module.algorithm, [each.name for each in conditions]),
         modules=(module,) if module.algorithm in algorithms else (),
-        headline=_headline(parameters, module.algorithm, [each.name for each in conditions]),
     )
     return parameters.with_phases(spec)
 
@@ -106,13 +106,6 @@ def _headline(parameters: CustomCcParameters, own: str, conditions: list[str]) -
     pair = next((pair for pair in pairs if set(pair) <= {*conditions}), None)
     if pair is None:
         return None
-    return Headline(
-        question=f"Is {own} faster than Reno over {parameters.bw}, {parameters.delay} and"
-        f" {parameters.loss} loss?",
-        metric="metric.total_goodput_kbit_s",
-        what="the goodput",
-        subject=Subject(pair[0]),
-        direction="larger",
-        against=Subject(pair[1]),
-        repetitions=8,
-    )
+    path = f"{parameters.bw}, {parameters.delay} and {parameters.loss} loss"
+    question, metric = f"Is {own} faster than Reno over {path}?", "metric.total_goodput_kbit_s"
+    return compared_claim(question, metric, "the goodput", pair, repetitions=8)

@@ -15,10 +15,10 @@ from experiments.spec import (
     Headline,
     LinkParameters,
     Subject,
-    claim_of,
     parameter,
     word,
 )
+from experiments.study.parameters import spec_of
 from topologies import untrusted
 from topologies.errors import UsageError
 from topologies.shapes import two_hosts
@@ -63,14 +63,14 @@ def experiment(parameters: OwnTransportParameters) -> ExperimentSpec:
     if parameters.beside != NOBODY:
         tcp = Flow("beside", "h1", "h2", parameters.duration, port=5002)
         flows.append(replace(tcp, congestion_control=parameters.beside))
-    return ExperimentSpec(
-        name="own_transport",
-        claim=claim_of(__doc__),
-        topology=two_hosts(there, back),
-        flows=tuple(flows),
-        conditions=(Condition("own", "own transport"),),
+    return spec_of(
+        __name__,
+        __doc__,
+        two_hosts(there, back),
+        flows,
+        (Condition("own", "own transport"),),
+        _headline(amount) if amount else None,
         captures=("h1-eth0", "h2-eth0"),
-        headline=_headline(amount) if amount else None,
     )
 
 

@@ -13,13 +13,11 @@ from experiments.spec import (
     Flow,
     Headline,
     LinkParameters,
-    Subject,
-    claim_of,
     parameter,
     word,
 )
 from experiments.study.kernels import LINUX_2_4, under
-from experiments.study.parameters import require_count, settings_for
+from experiments.study.parameters import bounded_claim, require_count, settings_for, spec_of
 from topologies.shapes import chain
 from topologies.units import Count, Duration, Rate, Share, Size
 
@@ -59,32 +57,24 @@ def experiment(parameters: PacketDropperParameters) -> ExperimentSpec:
         "flow1", "h1", "h2", parameters.duration, amount=Size(parameters.requests.base * REQUEST)
     )
     conditions = under(PROFILE, parameters.period, (Condition("dropping", "dropping"),))
-    return ExperimentSpec(
-        name="packet_dropper",
-        claim=claim_of(__doc__),
-        topology=chain(1, forward, back),
-        flows=(flow,),
-        conditions=conditions,
-        headline=_headline(parameters, conditions[0].name),
-    )
+    headline = _headline(parameters, conditions[0].name)
+    return spec_of(__name__, __doc__, chain(1, forward, back), (flow,), conditions, headline)
 
 
 def _headline(parameters: PacketDropperParameters, condition: str) -> Headline:
     """Compare with the link's time for all frames, each sent until it is not dropped."""
     dropped = parameters.loss.fraction
     frames = parameters.requests.base / max(1 - dropped, 1e-9)
-    return Headline(
-        question=f"Does dropping {parameters.loss} of the data cost more than sending it again?"
+    return bounded_claim(
+        f"Does dropping {parameters.loss} of the data cost more than sending it again?"
         if dropped
         else "Does the transfer fill the link without drops?",
-        metric="metric.client_seconds",
-        what="the time of the transfer",
-        subject=Subject(condition),
-        direction="within",
+        "metric.client_seconds",
+        "the time of the transfer",
+        condition,
         low=1.02 if dropped else 0.98,
         high=None if dropped else 1.02,
         expected=8 * ON_THE_LINK * frames / parameters.bw.base,
         expectation="the time of the link alone for these frames"
         + (" and the dropped ones" if dropped else ""),
-        repetitions=6,
     )

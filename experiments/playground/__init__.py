@@ -13,12 +13,11 @@ from experiments.spec import (
     LinkChange,
     LinkParameters,
     Proof,
-    claim_of,
     parameter,
     sack,
     word,
 )
-from experiments.study.parameters import require_choice
+from experiments.study.parameters import require_choice, spec_of
 from topologies.disciplines import discipline, disciplines
 from topologies.errors import UsageError
 from topologies.shapes import two_hosts
@@ -65,12 +64,12 @@ class PlaygroundParameters(LinkParameters):
 
 def experiment(parameters: PlaygroundParameters) -> ExperimentSpec:
     """Send all flows from h1 to h2; they end together."""
-    return ExperimentSpec(
-        name="playground",
-        claim=claim_of(__doc__),
-        topology=two_hosts(parameters.channel()),
-        flows=flows_from(parameters.flows, parameters.duration),
-        conditions=(_condition(parameters),),
+    return spec_of(
+        __name__,
+        __doc__,
+        two_hosts(parameters.channel()),
+        flows_from(parameters.flows, parameters.duration),
+        (_condition(parameters),),
         captures=("h1-eth0", "h2-eth0"),
         sampling=SAMPLING,
         told_later=True,

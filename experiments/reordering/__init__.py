@@ -14,15 +14,13 @@ from experiments.spec import (
     Flow,
     Headline,
     LinkParameters,
-    Subject,
-    claim_of,
     congestion_control,
     parameter,
     word,
     words,
 )
 from experiments.study.kernels import LINUX_2_6, under
-from experiments.study.parameters import settings_for
+from experiments.study.parameters import bounded_claim, settings_for, spec_of
 from topologies.errors import UsageError
 from topologies.shapes import star
 from topologies.spec import Channel
@@ -70,14 +68,14 @@ def experiment(parameters: ReorderingParameters) -> ExperimentSpec:
     flow = Flow("flow1", "right", "left", parameters.duration, interval=Duration.parse("1s"))
     conditions = [_condition(algorithm, parameters.threshold) for algorithm in words(parameters.cc)]
     measured = under(PROFILE, parameters.period, conditions)
-    return ExperimentSpec(
-        name="reordering",
-        claim=claim_of(__doc__),
-        topology=star(parameters.channel(), others),
-        flows=(flow,),
-        conditions=measured,
+    return spec_of(
+        __name__,
+        __doc__,
+        star(parameters.channel(), others),
+        (flow,),
+        measured,
+        _headline(parameters, measured[0].name),
         captures=("right-eth0", "left-eth0"),
-        headline=_headline(parameters, measured[0].name),
     )
 
 
@@ -86,19 +84,14 @@ def _headline(parameters: ReorderingParameters, condition: str) -> Headline | No
     if not parameters.jitter.base or parameters.loss.base:
         return None
     raised = parameters.threshold >= _RAISED
-    return Headline(
-        question=(
-            f"Does a threshold of {parameters.threshold} keep TCP from retransmitting late packets?"
-            if raised
-            else f"Does TCP retransmit late packets when the delay varies by {parameters.jitter}?"
-        ),
-        metric="metric.resent_percent",
-        what="the share of segments retransmitted",
-        subject=Subject(condition),
-        direction="within",
-        low=None if raised else _SOME,
-        high=_SOME if raised else None,
-        repetitions=6,
+    return bounded_claim(
+        f"Does a threshold of {parameters.threshold} keep TCP from retransmitting late packets?"
+        if raised
+        else f"Does TCP retransmit late packets when the delay varies by {parameters.jitter}?",
+        "metric.resent_percent",
+        "the share of segments retransmitted",
+        condition,
+        **{"high" if raised else "low": _SOME},
     )
 
 

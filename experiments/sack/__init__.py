@@ -7,16 +7,8 @@ After the Mininet study of 2014 (published.csv): two hosts and a switch, 1 Mbit/
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    ExperimentSpec,
-    Flow,
-    Headline,
-    LinkParameters,
-    Subject,
-    claim_of,
-    parameter,
-    sack,
-)
+from experiments.spec import ExperimentSpec, Flow, LinkParameters, parameter, sack
+from experiments.study.parameters import compared_claim, spec_of
 from topologies.shapes import two_hosts
 from topologies.units import Size
 
@@ -28,21 +20,18 @@ class SackParameters(LinkParameters):
 
 def experiment(parameters: SackParameters) -> ExperimentSpec:
     """Measure one transfer without and with SACK, which is proved from both SYNs."""
-    return ExperimentSpec(
-        name="sack",
-        claim=claim_of(__doc__),
-        topology=two_hosts(parameters.channel()),
-        flows=(Flow("flow1", "h1", "h2", parameters.duration, parameters.window),),
-        conditions=(sack(on=False), sack(on=True)),
-        captures=("h1-eth0", "h2-eth0"),
-        headline=Headline(
-            question="Is throughput larger with SACK on than with SACK off at"
-            f" {parameters.loss} loss?",
-            metric="metric.goodput_kbit_s",
-            what="the throughput",
-            subject=Subject("sack_on"),
-            direction="larger",
-            against=Subject("sack_off"),
+    return spec_of(
+        __name__,
+        __doc__,
+        two_hosts(parameters.channel()),
+        (Flow("flow1", "h1", "h2", parameters.duration, parameters.window),),
+        (sack(on=False), sack(on=True)),
+        compared_claim(
+            f"Is throughput larger with SACK on than with SACK off at {parameters.loss} loss?",
+            "metric.goodput_kbit_s",
+            "the throughput",
+            ("sack_on", "sack_off"),
             repetitions=7,  # one seed may disagree, if it differs least
         ),
+        captures=("h1-eth0", "h2-eth0"),
     )

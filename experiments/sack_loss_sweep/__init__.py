@@ -6,20 +6,11 @@ found.
 """
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from experiments.spec import (
-    ExperimentSpec,
-    Flow,
-    Headline,
-    LinkParameters,
-    Subject,
-    claim_of,
-    parameter,
-    sack,
-    word,
-)
+from experiments.spec import ExperimentSpec, Flow, LinkParameters, parameter, sack, word
 from experiments.study.kernels import LINUX_3_10, under
-from experiments.study.parameters import require_choice, settings_for
+from experiments.study.parameters import compared_claim, require_choice, settings_for, spec_of
 from topologies.shapes import two_hosts
 from topologies.spec import Channel, TopologySpec
 from topologies.units import Duration, Packets, Rate, Share
@@ -49,7 +40,6 @@ class SackLossSweepParameters(LinkParameters):
     loss: Share = parameter(
         "1%", Share, "Packets that are lost at random towards the receiver; no ACK is lost."
     )
-    queue: Packets = parameter("1000", Packets, "Packets that can wait for the link, each way.")
     duration: Duration = parameter("30s", Duration, "How long the sender sends.")
     tso: str = word(
         "on",
@@ -90,22 +80,12 @@ def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
     flow = Flow("flow1", "h1", "h2", parameters.duration, interval=Duration.parse("1s"))
     conditions = under(PROFILE, parameters.period, (sack(on=False), sack(on=True)))
     off, on = conditions[0], conditions[len(conditions) // 2]
-    return ExperimentSpec(
-        name="sack_loss_sweep",
-        claim=claim_of(__doc__),
-        topology=replace(
-            parameters.network(), segmentation="on" if parameters.tso == "on" else "off"
-        ),
-        flows=(flow,),
-        conditions=conditions,
-        headline=Headline(
-            question="Is the rate larger with SACK on than with SACK off at"
-            f" {parameters.loss} loss?",
-            metric="metric.mean_second_kbit_s",
-            what="the mean rate of the seconds",
-            subject=Subject(on.name),
-            direction="larger",
-            against=Subject(off.name),
-            repetitions=6,
-        ),
+    headline = compared_claim(
+        f"Is the rate larger with SACK on than with SACK off at {parameters.loss} loss?",
+        "metric.mean_second_kbit_s",
+        "the mean rate of the seconds",
+        (on.name, off.name),
     )
+    segmentation: Literal["on", "off"] = "on" if parameters.tso == "on" else "off"
+    topology = replace(parameters.network(), segmentation=segmentation)
+    return spec_of(__name__, __doc__, topology, (flow,), conditions, headline)

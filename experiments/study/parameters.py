@@ -146,6 +146,21 @@ def pair_captures(number: int) -> tuple[str, ...]:
     return tuple(f"{side}{n}-eth0" for side in "hr" for n in range(1, number + 1))
 
 
+def compared_claim(
+    question: str, metric: str, what: str, pair: tuple[str, str], **others: Any
+) -> Headline:
+    """Return the claim that a metric is larger under the first of two conditions."""
+    first, second = map(Subject, pair)
+    facts = {"direction": "larger", "repetitions": 6, **others}
+    return Headline(question, metric, what, first, against=second, **facts)
+
+
+def bounded_claim(question: str, metric: str, what: str, condition: str, **ends: Any) -> Headline:
+    """Return the claim that a metric is within `low` and `high` under a condition."""
+    facts = {"direction": "within", "repetitions": 6, **ends}
+    return Headline(question, metric, what, Subject(condition), **facts)
+
+
 def law_claim(
     file: str, metric: str, condition: str, expected: float = 1.0, **others: Any
 ) -> Headline:

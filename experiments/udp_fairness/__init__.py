@@ -7,26 +7,19 @@ FIFO with sfq; the study has fq_codel, fq, cake, pie and red as well.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
-from experiments.spec import (
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Headline,
-    Proof,
-    Subject,
-    claim_of,
-    parameter,
-    word,
-)
+from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, parameter, word
 from experiments.study.kernels import LINUX_2_6, under
 from experiments.study.parameters import (
     MEANING,
     NONE,
     DrawnPhases,
+    bounded_claim,
     late_flows,
     require_count,
     settings_for,
+    spec_of,
 )
 from topologies.disciplines import discipline, disciplines
 from topologies.shapes import star
@@ -73,13 +66,13 @@ def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
         "together", "TCP and UDP together", (), (Proof("congestion_control", "cubic"),)
     )
     conditions = under(PROFILE, parameters.period, (condition,))
-    spec = ExperimentSpec(
-        name="udp_fairness",
-        claim=claim_of(__doc__),
-        topology=star(shared, others),
-        flows=(udp, *late_flows(tcp, parameters.late, parameters.streams)),
-        conditions=conditions,
-        headline=_headline(parameters, conditions[0].name),
+    spec = spec_of(
+        __name__,
+        __doc__,
+        star(shared, others),
+        (udp, *late_flows(tcp, parameters.late, parameters.streams)),
+        conditions,
+        _headline(parameters, conditions[0].name),
     )
     return parameters.with_phases(spec)
 
@@ -89,19 +82,11 @@ def _headline(parameters: UdpFairnessParameters, condition: str) -> Headline:
     even = parameters.bw.base / (parameters.streams.base + 1)
     cut = parameters.queueing in FAIR and parameters.udp.base > even
     flows = f"{parameters.streams} TCP flows"
-    return Headline(
-        question=f"Does {parameters.queueing} cut a UDP flow of {parameters.udp} next to {flows}"
-        " down to an even share?"
-        if cut
-        else f"Does a UDP flow of {parameters.udp} keep its rate next to {flows} in"
-        f" {parameters.queueing}?",
-        metric="udp.rate",
-        what="the received rate of UDP",
-        subject=Subject(condition),
-        direction="within",
-        low=None if cut else 0.9,
-        high=1.1 if cut else None,
-        expected=(even if cut else parameters.udp.base) / 1000,
-        expectation="an even share of the link" if cut else "its sending rate",
-        repetitions=6,
-    )
+    queue, udp = parameters.queueing, f"a UDP flow of {parameters.udp}"
+    ends: dict[str, Any] = {"low": 0.9, "expected": parameters.udp.base / 1000}
+    ends |= {"expectation": "its sending rate"}
+    question = f"Does {udp} keep its rate next to {flows} in {queue}?"
+    if cut:
+        ends = {"high": 1.1, "expected": even / 1000, "expectation": "an even share of the link"}
+        question = f"Does {queue} cut {udp} next to {flows} down to an even share?"
+    return bounded_claim(question, "udp.rate", "the received rate of UDP", condition, **ends)

@@ -7,19 +7,9 @@ their packets to each other through a netem of their own. README.md has the resu
 
 from dataclasses import dataclass, replace
 
-from experiments.spec import (
-    Condition,
-    ExperimentSpec,
-    Flow,
-    Headline,
-    Proof,
-    Subject,
-    claim_of,
-    parameter,
-    word,
-)
+from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, parameter, word
 from experiments.study.kernels import LINUX_2_6_32, under
-from experiments.study.parameters import require_choice, settings_for
+from experiments.study.parameters import bounded_claim, require_choice, settings_for, spec_of
 from topologies.shapes import two_hosts
 from topologies.spec import Channel, HostReordering
 from topologies.units import WHOLE, Duration, Packets, Rate, Share, Size
@@ -90,15 +80,8 @@ class WanReorderingParameters:
         delay, share = CASES[self.case]
         correlation = WHOLE if self.correlation == "on" else Share(0)
         gap = Packets(2 if self.netem == "old" else 1)
-        first = HostReordering(
-            "h1",
-            "h2",
-            Duration.parse(delay),
-            Share.parse(share),
-            correlation,
-            gap,
-            self.netem_limit,
-        )
+        draws = Duration.parse(delay), Share.parse(share), correlation
+        first = HostReordering("h1", "h2", *draws, gap, self.netem_limit)
         return first, replace(first, host="h2", peer="h1")
 
     def sysctls(self) -> tuple[tuple[str, str], ...]:
@@ -124,14 +107,9 @@ def experiment(parameters: WanReorderingParameters) -> ExperimentSpec:
     conditions = under(
         PROFILE, parameters.period, [Condition("reordering", label, parameters.sysctls(), proofs)]
     )
-    return ExperimentSpec(
-        name="wan_reordering",
-        claim=claim_of(__doc__),
-        topology=topology,
-        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
-        conditions=conditions,
-        headline=_headline(parameters, [condition.name for condition in conditions]),
-    )
+    flow = Flow("flow1", "h1", "h2", parameters.duration)
+    headline = _headline(parameters, [condition.name for condition in conditions])
+    return spec_of(__name__, __doc__, topology, (flow,), conditions, headline)
 
 
 def _headline(parameters: WanReorderingParameters, conditions: list[str]) -> Headline | None:
@@ -140,14 +118,12 @@ def _headline(parameters: WanReorderingParameters, conditions: list[str]) -> Hea
         return None
     late = CASES[parameters.case][0]
     counts = conditions[0].endswith("_period")
-    return Headline(
-        question=f"Does a TCP that {'counts packets' if counts else 'keeps time'} retransmit"
-        f" packets that are {late} late?",
-        metric="metric.resent_percent",
-        what="the share of segments retransmitted",
-        subject=Subject(conditions[0]),
-        direction="within",
-        low=_SOME if counts else None,
-        high=None if counts else _SOME,
+    way = "counts packets" if counts else "keeps time"
+    return bounded_claim(
+        f"Does a TCP that {way} retransmit packets that are {late} late?",
+        "metric.resent_percent",
+        "the share of segments retransmitted",
+        conditions[0],
         repetitions=1,
+        **{"low" if counts else "high": _SOME},
     )
