@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from experiments.cli.options import option
 from experiments.run.session import ready_lab
 from testbed.host import command
 from testbed.host.processes import ProcessUsage, taken_by
@@ -56,7 +57,7 @@ class MeasuredCase:
 
 
 @click.command()
-@click.option("--quick", is_flag=True, help="The first two cases only.")
+@option("--quick", "The first two cases only.", is_flag=True)
 def bench(quick: bool) -> None:
     """Measure what packets, flows, hosts and points cost: processor time and memory."""
     ready_lab()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from experiments.cli.options import FOLDER, QuantityType, kernel_option, link_options
+from experiments.cli.options import FOLDER, QuantityType, kernel_option, link_options, option
 from experiments.programs.capture import write_page
 from experiments.programs.network import Host, Network
 from experiments.programs.program import ProgramFailed
@@ -76,50 +76,33 @@ _HELP_OF_PORT = (
 
 @click.command("exec")
 @click.argument("command", nargs=-1, required=True)
-@click.option(
-    "--server", type=words_of, metavar="COMMAND", help="Command in h2, in one word; it must listen."
+@option("--server", "Command in h2, in one word; it must listen.", words_of, metavar="COMMAND")
+@option("--port ports", _HELP_OF_PORT, click.IntRange(1, 65535), multiple=True)
+@option(
+    "--down outages", "An outage of the link, both ways.", _outage, multiple=True, metavar="AT,FOR"
 )
-@click.option("--port", "ports", multiple=True, type=click.IntRange(1, 65535), help=_HELP_OF_PORT)
-@click.option(
-    "--down",
-    "outages",
-    multiple=True,
-    type=_outage,
-    metavar="AT,FOR",
-    help="An outage of the link, both ways.",
-)
-@click.option("--loopback", is_flag=True, help="Shape and capture 127.0.0.1 of h1 like the link.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
-@click.option(
+@option("--loopback", "Shape and capture 127.0.0.1 of h1 like the link.", is_flag=True)
+@option("--seed", "", click.IntRange(0), default=1)
+@option(
     "--timeout",
-    type=QuantityType(Duration),
+    "Virtual time at most.",
+    QuantityType(Duration),
     default="10min",
-    show_default=True,
     metavar="DURATION",
-    help="Virtual time at most.",
 )
-@click.option("--clock", default=CLOCK, show_default=True, help="Date and time at the start.")
-@click.option(
-    "--folder", "folders", multiple=True, type=FOLDER, help="Folder that the programs see as well."
-)
-@click.option(
-    "--root", type=FOLDER, help="Unpacked system that the programs see instead of this computer's."
-)
-@click.option(
+@option("--clock", "Date and time at the start.", default=CLOCK)
+@option("--folder folders", "Folder that the programs see as well.", FOLDER, multiple=True)
+@option("--root", "Unpacked system that the programs see instead of this computer's.", FOLDER)
+@option(
     "--cpu",
-    type=click.Choice(("free", "host")),
+    "With `host` computing takes virtual time, so no run repeats another.",
+    click.Choice(("free", "host")),
     default="free",
-    show_default=True,
-    help="With `host` computing takes virtual time, so no run repeats another.",
 )
-@click.option(
-    "--twice", "is_twice", is_flag=True, help="Run it again with the seed, and name what differs."
-)
-@click.option("--whole-packets", is_flag=True, help="Keep whole packets in large captures.")
-@click.option("--open", "opens", is_flag=True, help="Show the captures' graphs in a browser.")
-@click.option(
-    "--out", type=FOLDER, default=_OUT, show_default=True, help="Folder of the captures; replaced."
-)
+@option("--twice is_twice", "Run it again with the seed, and name what differs.", is_flag=True)
+@option("--whole-packets", "Keep whole packets in large captures.", is_flag=True)
+@option("--open opens", "Show the captures' graphs in a browser.", is_flag=True)
+@option("--out", "Folder of the captures; replaced.", FOLDER, default=_OUT)
 @kernel_option
 def execute(
     loopback: bool,

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from experiments.cli.commands import NearGroup
-from experiments.cli.options import PATH, kernel_option, kernels, out_option, workers_option
+from experiments.cli.options import PATH, kernel_option, kernels, option, out_option, workers_option
 from experiments.cli.sweep import carried
 from experiments.run.report import make_page
 from experiments.run.session import lab_on, ready_lab
@@ -80,10 +80,8 @@ def _own(built: list[BuiltKernel]) -> Table:
 
 @kernel.command("build")
 @click.argument("names", metavar="KERNEL...", nargs=-1, required=True, shell_complete=kernels)
-@click.option(
-    "--source", type=PATH, help="A linux-VERSION.tar.xz to build a version of the lab from."
-)
-@click.option("--rebuild", is_flag=True, help="Build it even if it is built.")
+@option("--source", "A linux-VERSION.tar.xz to build a version of the lab from.", PATH)
+@option("--rebuild", "Build it even if it is built.", is_flag=True)
 def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) -> None:
     """Build kernels in advance; runs build missing ones."""
     for name in names:
@@ -126,21 +124,19 @@ _LONGEST = 1800.0  # wall seconds of one point
 @kernel.command("compare")
 @click.argument("old", metavar="KERNEL", shell_complete=kernels)
 @click.argument("new", metavar="KERNEL", shell_complete=kernels)
-@click.option(
+@option(
     "--seeds",
-    type=click.IntRange(1, 1000),
+    "Seeds; fewer than the default cannot show a difference among so many figures.",
+    click.IntRange(1, 1000),
     default=12,
-    show_default=True,
     metavar="NUMBER",
-    help="Seeds; fewer than the default cannot show a difference among so many figures.",
 )
-@click.option(
-    "--only", "names", multiple=True, metavar="CASE", help="Only this case; may be repeated."
-)
-@click.option(
+@option("--only names", "Only this case; may be repeated.", multiple=True, metavar="CASE")
+@option(
     "--scripts/--no-scripts",
+    "Run the kernels' own packetdrill scripts, if packetdrill is available.",
     default=True,
-    help="Run the kernels' own packetdrill scripts, if packetdrill is available.",
+    show_default=False,
 )
 @workers_option
 @out_option
@@ -196,11 +192,9 @@ def _status(folder: Path) -> int:
 
 @kernel.command("test")
 @click.argument("name", metavar="[KERNEL]", default=DEFAULT_KERNEL, shell_complete=kernels)
-@click.option(
-    "--only", "names", multiple=True, metavar="TEXT", help="Only scripts whose name holds TEXT."
-)
+@option("--only names", "Only scripts whose name holds TEXT.", multiple=True, metavar="TEXT")
 @workers_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@option("--json as_json", "Print one JSON document.", is_flag=True)
 def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json: bool) -> None:
     """Run the packetdrill scripts that come with a kernel's source on it, as its selftests do.
 
@@ -219,40 +213,34 @@ _IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
 
 @click.command()
 @click.argument("places", metavar="SCRIPT|FOLDER...", nargs=-1, type=PATH)
-@click.option(
-    "--ip-version",
-    "versions",
+@option(
+    "--ip-version versions",
+    "IP version; may be repeated for a run under each.  [default: the script's own]",
+    click.Choice(_IP_VERSIONS),
     multiple=True,
-    type=click.Choice(_IP_VERSIONS),
-    help="IP version; may be repeated for a run under each.  [default: the script's own]",
 )
-@click.option(
+@option(
     "--tolerance-usecs",
-    type=click.IntRange(1, 10_000_000),
+    "Microseconds by which a packet may come too early or too late.  [default: 4000]",
+    click.IntRange(1, 10_000_000),
     metavar="NUMBER",
-    help="Microseconds by which a packet may come too early or too late.  [default: 4000]",
 )
-@click.option(
-    "-D",
-    "--define",
-    "definitions",
+@option(
+    "-D --define definitions",
+    "Define a name used in the scripts.",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Define a name used in the scripts.",
 )
-@click.option("--pcap", type=PATH, help="Folder for the packets of each script.")
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of all randomness."
-)
-@click.option(
+@option("--pcap", "Folder for the packets of each script.", PATH)
+@option("--seed", "Seed of all randomness.", click.IntRange(0), default=1)
+@option(
     "--limit",
-    type=click.FloatRange(1.0),
+    "Stop a script that takes longer: it spins.",
+    click.FloatRange(1.0),
     default=WALL_SECONDS,
-    show_default=True,
     metavar="SECONDS",
-    help="Stop a script that takes longer: it spins.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@option("--json as_json", "Print one JSON document.", is_flag=True)
 @kernel_option
 def packetdrill(
     places: tuple[Path, ...],

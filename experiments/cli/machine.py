@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from experiments.cli import main
 from experiments.cli.commands import COMPLETE, tcplab
-from experiments.cli.options import FOLDER, Command, folders_of_runs
+from experiments.cli.options import FOLDER, Command, folders_of_runs, option
 from experiments.documentation.pictures import PROGRAM, gallery_page, made, pictures
 from experiments.documentation.reference import manual, reference
 from experiments.documentation.site import build
@@ -74,17 +74,15 @@ def clean_up(arguments: tuple[str, ...]) -> None:
 
 def _out_of(folder: str, text: str) -> Callable[[Command], Command]:
     default = Path(folder)
-    return click.option("--out", type=FOLDER, default=default, show_default=True, help=text)
+    return option("--out", text, FOLDER, default=default)
 
 
 @click.command("docs")
 @_out_of("site", "Folder of the site, which is replaced.")
-@click.option("--serve", is_flag=True, help="Show the site on 127.0.0.1 until Ctrl-C.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-@click.option(
-    "--quick",
-    is_flag=True,
-    help="Leave out what takes runs: pictures, and most of the recorded stage.",
+@option("--serve", "Show the site on 127.0.0.1 until Ctrl-C.", is_flag=True)
+@option("--port", "", click.IntRange(0, 65535), default=8000)
+@option(
+    "--quick", "Leave out what takes runs: pictures, and most of the recorded stage.", is_flag=True
 )
 def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
     """Build the documentation site with reference and gallery; a dead link is an error."""
@@ -127,10 +125,8 @@ def _server(folder: Path, port: int) -> LocalServer:
 
 @click.command("release")
 @_out_of("dist", "The folder for the wheels, the archive and their SHA-256.")
-@click.option("--new", is_flag=True, help="State the digests of this lab as the release's.")
-@click.option(
-    "--prebuilt", is_flag=True, help="Write the kernel and engine that come with the code."
-)
+@option("--new", "State the digests of this lab as the release's.", is_flag=True)
+@option("--prebuilt", "Write the kernel and engine that come with the code.", is_flag=True)
 def release(out: Path, new: bool, prebuilt: bool) -> None:
     """Make a self-contained release of this checkout: wheels and an archive."""
     if prebuilt:
@@ -158,7 +154,7 @@ def _write_prebuilt() -> None:
 
 
 @click.command("lock")
-@click.option("--update", is_flag=True, required=True, help="Take the newest versions.")
+@option("--update", "Take the newest versions.", is_flag=True, required=True)
 def lock(update: bool) -> None:
     """Renew the locks of Debian's and Python's packages and of crates."""
     from testbed import release as release_module

@@ -27,6 +27,14 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def option(
+    names: str, text: str = "", kind: Any = None, **more: Any
+) -> Callable[[Command], Command]:
+    """Return an option of space-separated names, which shows its default if it has one."""
+    shown = {"show_default": "default" in more} | more
+    return click.option(*names.split(), help=text or None, type=kind, **shown)
+
+
 def studies(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
     from experiments.study.catalogue import catalogue
 
@@ -96,22 +104,15 @@ kernel_option = click.option(
     ),
     shell_complete=kernels,
 )
-out_option = click.option(
-    "--out",
-    type=FOLDER,
-    default=Path("runs"),
-    show_default=True,
-    help="Folder that keeps the runs.",
-)
+out_option = option("--out", "Folder that keeps the runs.", FOLDER, default=Path("runs"))
 run_or_sweep = click.argument(
     "folder", metavar="RUN|SWEEP", type=PATH, shell_complete=folders_of_runs
 )
-strict_option = click.option("--strict", is_flag=True, help=STRICT)
-json_option = click.option(
-    "--json",
-    "as_json",
+strict_option = option("--strict", STRICT, is_flag=True)
+json_option = option(
+    "--json as_json",
+    "Print one JSON document of the result; other text goes to standard error.",
     is_flag=True,
-    help="Print one JSON document of the result; other text goes to standard error.",
 )
 
 
@@ -123,93 +124,78 @@ def _with_tls(
     return scheduler
 
 
-scheduler_option = click.option(
+scheduler_option = option(
     "--scheduler",
+    "Use the workers of this Dask scheduler (tls://HOST:8786).",
     metavar="ADDRESS",
     callback=_with_tls,
-    help="Use the workers of this Dask scheduler (tls://HOST:8786).",
 )
-workers_option = click.option(
+workers_option = option(
     "--workers",
-    type=click.IntRange(1, 10_000),
+    "Maximum number of guests to run in parallel.  [default: one for each processor]",
+    click.IntRange(1, 10_000),
     metavar="NUMBER",
-    help="Maximum number of guests to run in parallel.  [default: one for each processor]",
 )
 
 
 def testbed_option(default: str = "virtual") -> Callable[[Command], Command]:
-    return click.option(
+    return option(
         "--testbed",
-        type=click.Choice(TESTBEDS),
+        "Lab kernel in virtual time, or this kernel in real time (native, as root); auto is"
+        " native where that is possible.",
+        click.Choice(TESTBEDS),
         default=default,
-        show_default=True,
-        help=(
-            "Lab kernel in virtual time, or this kernel in real time (native, as root); auto is"
-            " native where that is possible."
-        ),
     )
 
 
 def add_common_options(command: click.Command, named: Experiment, testbed: str) -> None:
-    for option in (
+    for each in (
         testbed_option(testbed),
         kernel_option,
-        click.option(
+        option(
             "--seed",
-            type=click.IntRange(0, 2**63 - 1),
+            "Seed of all randomness; the same seed gives the same packets (virtual).",
+            click.IntRange(0, 2**63 - 1),
             default=1,
-            show_default=True,
             metavar="NUMBER",
-            help="Seed of all randomness; the same seed gives the same packets (virtual).",
         ),
-        click.option(
+        option(
             "--repeat",
-            type=click.IntRange(1, 1000),
+            "Run that many times, with seeds counted up.  [default: as often as the"
+            " experiment's claim needs; once in real time]",
+            click.IntRange(1, 1000),
             metavar="TIMES",
-            help=(
-                "Run that many times, with seeds counted up.  [default: as often as the"
-                " experiment's claim needs; once in real time]"
-            ),
         ),
-        click.option(
-            "--set",
-            "settings",
+        option(
+            "--set settings",
+            "Set a parameter, a field of the spec (topology.links.1.rightward.queue) or a sysctl.",
             multiple=True,
             metavar="NAME=VALUE",
-            help=(
-                "Set a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
-                " sysctl."
-            ),
         ),
-        click.option(
-            "--metric",
-            "metrics",
+        option(
+            "--metric metrics",
+            "Show a metric or an expression such as 'p95 delay[flow1]' in the report.",
             multiple=True,
             metavar="METRIC",
-            help="Show a metric or an expression such as 'p95 delay[flow1]' in the report.",
         ),
         out_option,
-        click.option(
+        option(
             "--limit",
-            type=QuantityType(Duration),
+            "Stop a run after that much wall time  [default: 10min, natively more]",
+            QuantityType(Duration),
             metavar="DURATION",
-            help="Stop a run after that much wall time  [default: 10min, natively more]",
         ),
-        click.option(
-            "--load-module-into-this-kernel",
-            "load_modules",
+        option(
+            "--load-module-into-this-kernel load_modules",
+            "Natively: make the module part of this computer's kernel, which its mistakes crash.",
             is_flag=True,
             hidden=not named.loads_modules(),
-            help=(
-                "Natively: make the module part of this computer's kernel, which its mistakes"
-                " crash."
-            ),
         ),
         strict_option,
-        click.option("--dry-run", is_flag=True, help="Print the spec without running it."),
+        option("--dry-run", "Print the spec without running it.", is_flag=True),
         json_option,
     ):
-        option(command)
+        each(command)
 
 
 class QuantityType(click.ParamType[Quantity]):

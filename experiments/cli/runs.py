@@ -17,6 +17,7 @@ from experiments.cli.options import (
     FILE,
     folders_of_runs,
     json_option,
+    option,
     out_option,
     print_results,
     run_or_sweep,
@@ -130,7 +131,7 @@ def _point(beginning: str, out: Path) -> dict[str, Any]:
 
 
 @runs.command("gc")
-@click.option("--yes", is_flag=True, help="Remove without asking.")
+@option("--yes", "Remove without asking.", is_flag=True)
 @out_option
 def gc_command(yes: bool, out: Path) -> None:
     """Remove cached points that cannot be reused: failed, or of another tcplab or lab."""
@@ -170,7 +171,7 @@ def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
 
 
 @click.command("open")
-@click.option("--no-browser", is_flag=True, help="Make the page and print where it is.")
+@option("--no-browser", "Make the page and print where it is.", is_flag=True)
 @out_option
 def open_index(no_browser: bool, out: Path) -> None:
     """Show all runs in a browser, to search and compare them."""
@@ -185,50 +186,33 @@ def open_index(no_browser: bool, out: Path) -> None:
 
 @click.command()
 @run_or_sweep
-@click.option(
+@option(
     "--kind",
-    type=click.Choice(["series", "shares", "cdf", "box", "grid", "table"]),
+    "Over time with a band over the seeds, stacked shares of flows, cumulative"
+    " distribution, boxes, small multiples, or a table.",
+    click.Choice(["series", "shares", "cdf", "box", "grid", "table"]),
     required=True,
-    help=(
-        "Over time with a band over the seeds, stacked shares of flows, cumulative"
-        " distribution, boxes, small multiples, or a table."
-    ),
 )
-@click.option(
+@option(
     "--out",
-    type=FILE,
+    "File to write: .pdf, .svg, .png or .pgf; .tex or .csv for a table.",
+    FILE,
     required=True,
-    help="File to write: .pdf, .svg, .png or .pgf; .tex or .csv for a table.",
 )
-@click.option(
-    "--paper",
-    type=click.Choice(["ieee", "acm"]),
-    default="ieee",
-    show_default=True,
-    help="Whose column widths.",
-)
-@click.option(
-    "--columns",
-    type=click.IntRange(1, 2),
-    default=1,
-    show_default=True,
-    help="Columns of the paper that the figure takes.",
-)
-@click.option(
+@option("--paper", "Whose column widths.", click.Choice(["ieee", "acm"]), default="ieee")
+@option("--columns", "Columns of the paper that the figure takes.", click.IntRange(1, 2), default=1)
+@option(
     "--metric",
+    "Metric of a cdf or box; of a sweep also of a grid or table. A cdf of queueing, fct or"
+    " exchange has all packets, flows or exchanges.  [default: queueing delay (cdf of a run),"
+    " goodput; the sweep's]",
     metavar="METRIC",
-    help=(
-        "Metric of a cdf or box; of a sweep also of a grid or table. A cdf of queueing, fct or"
-        " exchange has all packets, flows or exchanges.  [default: queueing delay (cdf of a run),"
-        " goodput; the sweep's]"
-    ),
 )
-@click.option(
-    "--quantity",
-    "quantities",
-    type=click.Choice(["rate", "delay", "window"]),
+@option(
+    "--quantity quantities",
+    "Quantity of a series, or of a run's grid; may be repeated.  [default: all]",
+    click.Choice(["rate", "delay", "window"]),
     multiple=True,
-    help="Quantity of a series, or of a run's grid; may be repeated.  [default: all]",
 )
 def figure(folder: Path, kind: str, out: Path, **chosen: Any) -> None:
     """Draw a figure of a run or sweep for a paper: PDF, SVG, PNG, PGF, or a table.
@@ -245,7 +229,7 @@ def figure(folder: Path, kind: str, out: Path, **chosen: Any) -> None:
 
 @click.command()
 @run_or_sweep
-@click.option("--out", type=FILE, help="Archive to write.  [default: NAME.tar.gz, here]")
+@option("--out", "Archive to write.  [default: NAME.tar.gz, here]", FILE)
 def bundle(folder: Path, out: Path | None) -> None:
     """Pack a run or sweep as an artefact that repeats and compares itself.
 

@@ -16,6 +16,7 @@ from experiments.cli.options import (
     QuantityType,
     json_option,
     kernel_option,
+    option,
     out_option,
     print_page,
     scheduler_option,
@@ -42,56 +43,46 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", metavar="EXPERIMENT|FILE", shell_complete=studies)
-@click.option(
-    "--set",
-    "settings",
+@option(
+    "--set settings",
+    "Factor to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
+    " sysctl (net.ipv4.tcp_reordering). Repeat it for a grid; a single value holds for all.",
     multiple=True,
     metavar="NAME=VALUE,VALUE",
-    help=(
-        "Factor to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
-        " sysctl (net.ipv4.tcp_reordering). Repeat it for a grid; a single value holds for all."
-    ),
 )
-@click.option(
+@option(
     "--seeds",
+    "Number of seeds, or the seeds: 30, 7-36 or 1,5,9.  [default: 1; with --until up to 200]",
     metavar="SEEDS",
-    help="Number of seeds, or the seeds: 30, 7-36 or 1,5,9.  [default: 1; with --until up to 200]",
 )
-@click.option(
+@option(
     "--until",
+    "Add seeds until half the 95 % interval of each median is below this, such as 2%.",
     metavar="SHARE",
-    help="Add seeds until half the 95 % interval of each median is below this, such as 2%.",
 )
-@click.option(
+@option(
     "--metric",
+    "Metric to compare, a column or an expression: 'goodput[bbr*] / goodput',"
+    " 'p95 delay[probe]@20s..60s'.  [default: goodput_kbit_s]",
     metavar="METRIC",
-    help=(
-        "Metric to compare, a column or an expression: 'goodput[bbr*] / goodput',"
-        " 'p95 delay[probe]@20s..60s'.  [default: goodput_kbit_s]"
-    ),
 )
-@click.option(
-    "--compare",
-    metavar="NAME",
-    help="Factor whose levels are compared: a name of --set, or condition.",
+@option(
+    "--compare", "Factor whose levels are compared: a name of --set, or condition.", metavar="NAME"
 )
 @workers_option
 @scheduler_option
-@click.option(
+@option(
     "--limit",
-    type=QuantityType(Duration),
+    "Stop a point after that much wall time.",
+    QuantityType(Duration),
     default="10min",
-    show_default=True,
     metavar="DURATION",
-    help="Stop a point after that much wall time.",
 )
 @kernel_option
 @strict_option
-@click.option("--force", is_flag=True, help="Run cached points again.")
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Print the points and how many are cached, without running them.",
+@option("--force", "Run cached points again.", is_flag=True)
+@option(
+    "--dry-run", "Print the points and how many are cached, without running them.", is_flag=True
 )
 @json_option
 @out_option
@@ -208,23 +199,24 @@ def _patience(planned: Plan) -> float:
 
 def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     text = f"Listen on this address of this machine.  [default: {shown}]"
-    return click.option("--host", metavar="ADDRESS", help=text)
+    return option("--host", text, metavar="ADDRESS")
 
 
 @click.command()
 @click.argument("scheduler", metavar="tls://HOST:8786")
-@click.option(
+@option(
     "--slots",
-    type=click.IntRange(1, 10_000),
+    "Guests at once.  [default: one for each processor that this job may use]",
+    click.IntRange(1, 10_000),
     metavar="NUMBER",
-    help="Guests at once.  [default: one for each processor that this job may use]",
 )
 @_host("the one that the scheduler is reached from")
-@click.option(
+@option(
     "--port",
-    type=click.IntRange(0, 65535),
+    "Where the scheduler calls back; name one for an ssh tunnel.  [default: any that is free]",
+    click.IntRange(0, 65535),
     default=0,
-    help="Where the scheduler calls back; name one for an ssh tunnel.  [default: any that is free]",
+    show_default=False,
 )
 def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> None:
     """Work for the Dask scheduler at tls://HOST:8786 until it ends.
@@ -245,7 +237,7 @@ def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> No
 
 @click.command()
 @_host("127.0.0.1")
-@click.option("--port", type=click.IntRange(1, 65535), default=8786, show_default=True)
+@option("--port", "", click.IntRange(1, 65535), default=8786)
 def scheduler(host: str | None, port: int) -> None:
     """Run a Dask scheduler until Ctrl-C, for workers and sweeps of several machines.
 
@@ -273,7 +265,7 @@ def cluster() -> None:
 
 
 @cluster.command("certificates")
-@click.option("--out", type=FOLDER, help="Another folder than the usual one.")
+@option("--out", "Another folder than the usual one.", FOLDER)
 def certificates_command(out: Path | None) -> None:
     """Make the certificate and the key that let machines into a cluster, unless they are there.
 

@@ -21,7 +21,7 @@ class FairSharesParameters(DrawnPhases, LinkParameters):
 def experiment(parameters: FairSharesParameters) -> ExperimentSpec:
     """Send for the same time; starts are drawn within a second, so that no flow is always first."""
     number = parameters.streams.base
+    topology = dumbbell(number, parameters.channel())  # which refuses too many
     flows = pair_flows(number, parameters.duration)
-    topology, conditions = dumbbell(number, parameters.channel()), (congestion_control("reno"),)
-    spec = spec_of(__name__, __doc__, topology, flows, conditions)
+    spec = spec_of(__name__, __doc__, topology, flows, (congestion_control("reno"),))
     return parameters.with_phases(spec)
