@@ -26,11 +26,7 @@ from testbed.builds import shown
 from testbed.doctor import __main__ as examination
 from testbed.native import changes
 
-_KINDS = {
-    "sweep.json": "sweep",
-    "reproduction.json": "reproduction",
-    "comparison.json": "kernels",
-}
+_KINDS = {"sweep.json": "sweep", "reproduction.json": "reproduction", "comparison.json": "kernels"}
 """Files of results that are no run, and the commands that make their pages."""
 
 

@@ -211,11 +211,7 @@ def page_of(first: str, names: Iterable[str]) -> str:
     """Return the page with the script of the `first` piece inside; `names` are loaded later."""
     rates, delays, losses = (list(dict.fromkeys(values)) for values in zip(*LINKS, strict=True))
     axes = {"rate": rates, "delay": delays, "loss": losses, "sender": ALGORITHMS, "queue": QUEUES}
-    grid = {
-        "axes": axes,
-        "first": (*_FIRST.link, _FIRST.algorithm),
-        "pieces": list(names),
-    }
+    grid = {"axes": axes, "first": (*_FIRST.link, _FIRST.algorithm), "pieces": list(names)}
     return rendering.render("recorded.html", {"grid": as_script(grid), "first": first})
 
 

@@ -49,10 +49,7 @@ class LatencyUnderLoadParameters(DrawnPhases):
 def experiment(parameters: LatencyUnderLoadParameters) -> ExperimentSpec:
     """Send both ways, and a probe each 50 ms between hosts of its own."""
     channel = Channel(
-        parameters.bw,
-        parameters.delay,
-        queue=parameters.queue,
-        discipline=parameters.queueing,
+        parameters.bw, parameters.delay, queue=parameters.queue, discipline=parameters.queueing
     )
     number, length = parameters.flows.base, parameters.duration
     down, up = (pair_flows(number, length, first=first) for first in (2, number + 2))

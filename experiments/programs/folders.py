@@ -136,8 +136,7 @@ class VisibleFolders:
         if hidden:
             folders = [str(file.parents[file.parent.name == "bin"]) for file in hidden]
             raise UsageError(
-                f"Hosts do not see {hidden[0]}.",
-                f"Name {' and '.join(folders)}: {_NAMING}.",
+                f"Hosts do not see {hidden[0]}.", f"Name {' and '.join(folders)}: {_NAMING}."
             )
 
     def origin(self, program: str) -> str:

@@ -106,10 +106,7 @@ def run(
 
 
 def carry_out(
-    request: RunRequest,
-    lab: Lab | None,
-    progress: Listener = _SILENT,
-    judged: Judge = no_verdict,
+    request: RunRequest, lab: Lab | None, progress: Listener = _SILENT, judged: Judge = no_verdict
 ) -> Path:
     """Run all seeds, natively without a lab, and return the finished run without its report.
 

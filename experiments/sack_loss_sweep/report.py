@@ -190,14 +190,7 @@ def graphs(ours: Sequence[LossLine], published: Sequence[LossLine]) -> GraphGrou
     )
     logarithmic = replace(_RATE, zero=False, log=True)
     linear = Graph("loss_linear", "The rate", "", _SHARE, _RATE, layers)
-    small = Graph(
-        "loss_logarithmic",
-        "The rate, logarithmic",
-        "",
-        _SHARE,
-        logarithmic,
-        layers,
-    )
+    small = Graph("loss_logarithmic", "The rate, logarithmic", "", _SHARE, logarithmic, layers)
     return GraphGroup("rate_by_retransmission", title, _CAPTION, (linear, small))
 
 

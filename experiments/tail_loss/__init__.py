@@ -9,25 +9,13 @@ from topologies.units import Duration, Rate, Share, Size
 
 METRIC = "exchange_p95_ms"
 _WITHOUT = (("net.ipv4.tcp_early_retrans", "0"), ("net.ipv4.tcp_recovery", "0"))
-CONDITIONS = (
-    Condition("without", "neither", _WITHOUT),
-    Condition("with", "TLP and RACK"),
-)
+CONDITIONS = (Condition("without", "neither", _WITHOUT), Condition("with", "TLP and RACK"))
 _ROUND_TRIP, _LEAST_TIMEOUT = 40.0, 200.0  # ms
 _PROBED, _WAITED = 5 * _ROUND_TRIP, 3 * _ROUND_TRIP + _LEAST_TIMEOUT
 _TOLERANCE = 0.15  # as in law.toml
 TARGETS = (
-    {
-        "where": "TLP and RACK",
-        "published": _PROBED,
-        "allowed": (None, _PROBED * (1 + _TOLERANCE)),
-    },
-    {
-        "where": "neither",
-        "condition": "without",
-        "published": _WAITED,
-        "allowed": (_WAITED, None),
-    },
+    {"where": "TLP and RACK", "published": _PROBED, "allowed": (None, _PROBED * (1 + _TOLERANCE))},
+    {"where": "neither", "condition": "without", "published": _WAITED, "allowed": (_WAITED, None)},
 )
 """The most with TLP and RACK, and the least with neither."""
 
