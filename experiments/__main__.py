@@ -1,7 +1,4 @@
-"""`python -m experiments --list` names every experiment; `python -m experiments NAME` runs one.
-
-`python -m experiments.NAME` does too, on this kernel as root where it can.
-"""
+"""Run a study by `python -m experiments NAME` or `python -m experiments.NAME`."""
 
 from experiments.cli.main import run, start
 

@@ -1,7 +1,4 @@
-"""`tcplab bench`: processor time and memory of runs and sweeps, by packets, flows, hosts, points.
-
-docs/concepts/virtual-time.md prints its output.
-"""
+"""`tcplab bench`: processor time and memory of runs and sweeps (docs/concepts/virtual-time.md)."""
 
 import resource
 import shlex
@@ -108,7 +105,6 @@ def _counts(folder: Path) -> tuple[int, int, int, int]:
 
 
 def _packets(file: Path) -> int:
-    """Return the packets that delay lines let through."""
     readings = json_value(file.read_text())
     before, after = (
         sum(row["packets"] for rows in readings[when].values() for row in rows if row.get("root"))

@@ -143,7 +143,6 @@ def _moved(algorithm: str, sockets: list[dict[str, Any]]) -> str:
 
 
 def _spec(file: Path, parameters: CustomCcParameters, lab: Lab) -> ExperimentSpec:
-    """Return the study's spec with this module, on the lab's kernel."""
     spec = experiment(replace(parameters, module=str(file)))
     return replace(spec, kernel=str(lab.choice))
 

@@ -1,7 +1,6 @@
 """All commands of tcplab, imported when they are typed; their errors as one message.
 
-A user's own defaults of options are in ~/.config/tcplab/defaults.toml (docs/start/installing.md). A
-table is a command: what is in [run] holds for every experiment, what is in [run.sack] for one.
+Defaults of options are in ~/.config/tcplab/defaults.toml: [run] holds for all, [run.sack] for one.
 """
 
 import os
@@ -30,10 +29,7 @@ def defaults_file() -> Path:
 
 
 def use_defaults(context: click.Context) -> None:
-    """Set the defaults of the typed command of a group from the file.
-
-    Fails with a sentence if the file cannot be read or names an option that the command lacks.
-    """
+    """Set the typed command's defaults from the file. Fails if it cannot be read or is wrong."""
     name = context.invoked_subcommand
     if name is None or context.resilient_parsing:
         return
@@ -47,7 +43,6 @@ def use_defaults(context: click.Context) -> None:
 def _defaults(
     command: click.Command, name: str, outer: Mapping[str, Any], context: click.Context
 ) -> dict[str, Any]:
-    """Return the defaults of a command from its table and the table around it."""
     common = {key: value for key, value in outer.items() if not isinstance(value, dict)}
     own: dict[str, Any] = outer.get(name, {})
     if isinstance(command, click.Group):

@@ -91,7 +91,6 @@ def _usable(kept: list[Kept]) -> set[str]:
 
 
 def _is_current(origin: Origin, kernel: str) -> bool:
-    """Return True if this lab and code would measure the point the same way."""
     from experiments.sweep import point
     from testbed.lab.kernel.choice import chosen
     from testbed.lab.ready import lab_if_ready

@@ -120,7 +120,6 @@ class TypedCommands:
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Provide a list that Ctrl-C appends to, instead of its usual effect."""
     pressed: list[int] = []
 
     def press(number: int, _frame: FrameType | None) -> None:

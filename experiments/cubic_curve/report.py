@@ -61,7 +61,6 @@ def epochs_of(samples: Sequence[SocketSample]) -> list[Epoch]:
 
 
 def _between_losses(samples: Sequence[SocketSample]) -> list[list[SocketSample]]:
-    """Return runs of more than two samples in congestion avoidance without repairs."""
     runs: list[list[SocketSample]] = [[]]
     for sample in samples:
         if sample.repairing or sample.ssthresh is None or sample.cwnd < sample.ssthresh:

@@ -1,8 +1,5 @@
 """CUBIC and Reno fill a short path alike, and on a long one CUBIC is back to full speed sooner
 after a loss.
-
-After sections 3.1 and 3.4 of the TCP assignment (published.csv): three hosts around a router, 100
-Mbit/s each, delay and loss on what the router sends to the receiver; one stream or thirty.
 """
 
 from dataclasses import dataclass, replace

@@ -92,10 +92,7 @@ def kept_folder() -> Path:
 def made(
     wanted: Sequence[GalleryPicture], program: Sequence[str], report: Callable[[str], None]
 ) -> dict[str, Path]:
-    """Return the pictures' files by their names in the site; draw missing ones with `program`.
-
-    Leaves out one that needs a missing compiler. Raises CommandError and TcplabError.
-    """
+    """Return the pictures' files by name, drawn if missing. Raises CommandError and TcplabError."""
     files = {}
     for picture in wanted:
         kept = kept_folder() / f"{picture.key}{Path(picture.file).suffix}"
@@ -109,7 +106,6 @@ def made(
 
 
 def _lack(picture: GalleryPicture, program: Sequence[str], kept: Path) -> str:
-    """Draw a picture, or return which packages of this machine it lacks."""
     try:
         _draw(picture, program, kept)
     except CommandError as error:

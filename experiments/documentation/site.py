@@ -68,7 +68,6 @@ def build(generated: Mapping[str, str], drawn: Mapping[str, Path], out: Path) ->
 
 
 def _sources(generated: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Path]]:
-    """Return the pages as text and the other files, by their names in the site."""
     written = dict(_NAMES)
     files = {}
     for path in sorted((CODE / "docs").rglob("*")):

@@ -1,12 +1,7 @@
 """Traffic of applications in the guest: exchanges over TCP, and datagrams.
 
-All flows run in one thread of the job, each socket in its host's namespace. FLOW.exchanges.json has
-when each exchange began and ended, in seconds after the flow's start, or null, and the error of one
-that failed. The files of iperf's client and server have a summary as iperf prints it, so a flow is
-read like others.
-
-An error of a connection belongs to its exchange: the flow goes on, and the connection's next
-exchange opens another one. All other errors end the run.
+FLOW.exchanges.json has when each began and ended, in seconds after the flow's start, and its error,
+with which the flow goes on. A summary as of iperf lets a flow be read like others.
 """
 
 import asyncio
@@ -90,7 +85,6 @@ class Application:
         self._write()
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        """Work until the flow ends, which raises its error."""
         self._tasks.add(asyncio.create_task(work))
 
     async def _until(self, instant: float) -> None:
@@ -106,7 +100,6 @@ class Application:
         await asyncio.gather(*map(self._send_over, connections.values()))
 
     async def _send_over(self, exchanges: list[tuple[int, Exchange]]) -> None:
-        """Make the exchanges of one connection, which opens with the first."""
         connection: socket.socket | None = None
         try:
             for number, each in exchanges:

@@ -1,9 +1,7 @@
 """Proof that ports lost and reordered what they should, from the counters of tc and TCP.
 
-netem counts a packet that leaves at once, before waiting ones, as a requeue (net/sched/sch_netem.c,
-netem_enqueue). A requeue is a buffer of up to 64 KB, which TCP hands down whole even if offloads
-are off; `packets` counts its segments. If every buffer has one segment, as acknowledgements have,
-both can be compared.
+A requeue of netem is a buffer of up to 64 KB that left at once (netem_enqueue); `packets` counts
+its segments. Both compare if every buffer has one segment, as acknowledgements have.
 """
 
 import math
@@ -86,9 +84,7 @@ def _loss(
 ) -> ProofRow | None:
     """Return the proof of a port's loss; None if no packet entered its delay line.
 
-    netem's `drops` include those of the queue behind it; `packets` are those that left. The queue
-    counts segments: if segmentation is on, any number of its own drops, from none to all, may be
-    among netem's.
+    netem's `drops` include the queue's, which counts segments: with segmentation any number.
     """
     line, queue = (_growth(before, after, handle, _LOST) for handle in ("1:", "3:"))
     least, most = max(0, line["drops"] - queue["drops"]), line["drops"]
@@ -124,7 +120,6 @@ def _loss(
 def _growth(
     before: list[ProofRow], after: list[ProofRow], handle: str, counters: tuple[str, ...]
 ) -> dict[str, int]:
-    """Return how much counters of the discipline with this handle have grown."""
     first, last = (next(row for row in rows if row["handle"] == handle) for rows in (before, after))
     return {name: last[name] - first[name] for name in counters}
 

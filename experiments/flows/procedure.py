@@ -176,7 +176,6 @@ def _folder(condition: Condition, job: JobContext) -> Path:
 
 
 def _ways(spec: ExperimentSpec) -> list[tuple[str, str]]:
-    """Return every pair of hosts between which packets go, both ways."""
     ends = dict.fromkeys((flow.sender, flow.receiver) for flow in spec.flows)
     return [way for pair in ends for way in (pair, pair[::-1])]
 

@@ -30,7 +30,6 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
 
 
 def _initial_windows(condition: Condition, folder: Path) -> list[ProofRow]:
-    """Prove from its routes that every host begins with the condition's window."""
     window = condition.initial_window
     if window is None:
         return []
@@ -86,7 +85,6 @@ def _negotiated(proof: Proof, flow: Flow, values: set[Any]) -> ProofRow:
 
 
 def _syns(capture: Path) -> dict[int, list[str]]:
-    """Return the lines of tcpdump for all segments with SYN, by each of their ports."""
     syns: dict[int, list[str]] = {}
     for line in run(["tcpdump", "-Z", "root", "-n", "-r", str(capture), _SYNS]).splitlines():
         if ports := _PORTS.search(line):
@@ -134,7 +132,6 @@ def _own_congestion_controls(spec: ExperimentSpec, folder: Path) -> list[ProofRo
 def _of_senders(
     field: str, flows: list[Flow], spec: ExperimentSpec, folder: Path
 ) -> Iterator[tuple[Flow, set[Any]]]:
-    """Yield each flow with every value of a field of its sender's socket."""
     senders = dict.fromkeys(flow.sender for flow in flows)
     values = {host: _seen(folder / f"{host}.sockets.jsonl", field) for host in senders}
     for flow in flows:

@@ -1,8 +1,6 @@
 """The table of traffic: what an application of a flow sends, and when; a class for each kind.
 
-A flow's `traffic` is a text such as "requests size=exp:100kB every=exp:200ms". Each seed draws its
-exchanges before the run, the same under all conditions; experiments.flows.exchanges carries them
-out in the guest.
+Each seed draws its exchanges before the run, the same under all conditions.
 """
 
 from __future__ import annotations

@@ -110,7 +110,6 @@ def compare(flow: Flow, spec: ExperimentSpec, folder: Path, job: JobContext) -> 
 
 
 def _length_in_common(sent: bytes, came: bytes) -> int:
-    """Return how many bytes of both are equal, from the first on."""
     if sent.startswith(came):
         return len(came)
     pairs = enumerate(zip(sent, came, strict=False))

@@ -1,8 +1,5 @@
 """DualPI2 lets a scalable flow and a classic one share a link, and packets of the scalable one wait
 less than a millisecond.
-
-DCTCP with accurate ECN and CUBIC without ECN meet at a bottleneck of two coupled queues (RFC 9332).
-README.md has the law, its source, and what was found.
 """
 
 from dataclasses import dataclass, replace

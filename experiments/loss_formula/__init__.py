@@ -19,9 +19,7 @@ _AS_IN_THE_PAPER = (
 )
 """Reno as the formula assumes it: three duplicate ACKs or a time-out show a loss.
 
-No SACK, no tail loss probes, and no time-out that is taken back; a receiver's window of
-some 228 segments from the beginning: more than the losses leave, and little enough that slow start
-does not fill the queue.
+The receiver's window is 228 segments: more than losses leave, too few to fill the queue.
 """
 
 

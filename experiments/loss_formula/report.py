@@ -67,7 +67,6 @@ def compare(results: RunResults) -> LawComparison:
 
 
 def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
-    """Return flows with a loss and a result, whose kernel counts time-outs."""
     counters = measured.trial.files.counters(Problems())
     losses = results.run.parameters.get("losses", "").split("+")
     flows = []
@@ -92,7 +91,6 @@ def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
 
 
 def _graph(flows: Sequence[LossyFlow]) -> LawGraph:
-    """Draw both formulas at the mean round trip and time-out of all flows."""
     trip, timeout = (
         fmean(values) for values in zip(*((f.round_trip, f.timeout) for f in flows), strict=True)
     )

@@ -101,7 +101,6 @@ class PacingParameters(LinkParameters):
 
 
 def _least_above(queue: int) -> int:
-    """Return the first window of slow start with more segments than the queue."""
     window = INITIAL_WINDOW
     while window <= queue:
         window *= 2

@@ -121,7 +121,6 @@ def listings(results: RunResults) -> tuple[Listing, ...]:
 
 
 def _published(results: RunResults) -> list[float]:
-    """Return the published times of the share dropped here if all else is equal."""
     dropped = percent(parameter(results, "loss"))
     return (
         published_times(dropped)
@@ -163,7 +162,6 @@ def _dots(groups: Sequence[tuple[str, Sequence[float]]]) -> Layer:
 
 
 def _averages(groups: Sequence[tuple[str, Sequence[float]]]) -> tuple[list[float], list[float]]:
-    """Return places and averages of the groups that have values."""
     known = [(float(at), fmean(times)) for at, (_, times) in enumerate(groups) if times]
     return [at for at, _ in known], [average for _, average in known]
 

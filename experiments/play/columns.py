@@ -316,7 +316,6 @@ def _left(rows: dict[str, Any], at: int, grown: dict[str, int]) -> str:
 
 
 def _grown(folder: Path) -> dict[str, int]:
-    """Return the growth of the counters of the sending host."""
     counters = json_value(untrusted.content(folder, "counters.json"))
     before, after = (counters[when]["h1"] for when in ("before", "after"))
     return {name: value - before.get(name, 0) for name, value in after.items()}

@@ -79,10 +79,9 @@ class WaitingGuest(threading.Thread):
 
 
 class GuestPool:
-    """Guests that wait, each for any seed.
+    """Guests that wait, each for any seed; a context manager, which ends them.
 
-    One boots at a time, and none while a run goes on or soon after, unless all are taken: a dragged
-    slider keeps the processors for its runs. A context manager, which ends all its guests.
+    One boots at a time, and none during a run or soon after, unless all are taken.
     """
 
     def __init__(self, lab: Lab, processors: list[int], size: int) -> None:
@@ -139,7 +138,6 @@ class GuestPool:
                 self._taken.wait(_QUIET if self._is_short() else None)
 
     def _next_guest(self) -> WaitingGuest | None:
-        """Boot a guest if one is missing, and it is time."""
         with self._lock:
             self._guests = [guest for guest in self._guests if not guest.over.is_set()]
             is_quiet = not self._playing and time.monotonic() - self._used >= _QUIET

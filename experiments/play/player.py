@@ -212,7 +212,6 @@ def _carried_out(
 
 
 def _whole(settings: PlaySettings, out: Path, heard: _Samples, hear: Heard) -> PlayOutcome:
-    """Pass on the frames of the captures and the events, and return the outcome."""
     folder = out / _CONDITION
     frames = {frame.kind: frame for frame in packets(folder, heard.begun)}
     probes = frames.pop(PROBES)

@@ -144,7 +144,6 @@ class PageSession:
                 await self._channel.send(text)
 
     def _say(self, move: Move, text: str | bytes) -> None:
-        """Queue a message, from any thread."""
         self._loop.call_soon_threadsafe(self._outbox.put_nowait, (move, text))
 
     async def _run(self, side: PageSide) -> None:

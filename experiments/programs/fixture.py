@@ -65,7 +65,6 @@ def _at(nanoseconds: int, text: str) -> str:
 
 
 def _goes_on(step: Step, after: Step | None) -> bool:
-    """Return whether the next order goes on with the same wait."""
     if after is None or not step.do == after.do == "wait":
         return False
     return bool(step.arguments["program"] == after.arguments["program"])
@@ -103,7 +102,6 @@ def _outputs(program: Program) -> Iterator[str]:
 
 
 def _sent_again(host: Host) -> Iterator[str]:
-    """Yield the last segments that a host sent again, by its own capture."""
     try:
         reading = read(host.network.capture_file(host), packets=True)
     except (TcplabError, OSError) as error:

@@ -1,7 +1,6 @@
 """The part of this computer that programs in a network see, and their environment.
 
-Programs that read the processor's random numbers (rdrand, rdseed), which no seed repeats, are
-recognised by their files. Libraries hold the instructions without need: they are not searched.
+Programs that read the processor's random numbers, which no seed repeats, are known by their files.
 """
 
 import mmap
@@ -58,7 +57,6 @@ def doubt(word: str, path: str, folder: Path) -> str:
 
 
 def _files(word: str, path: str, folder: Path) -> Iterator[Path]:
-    """Yield the file of a program, and the interpreter of a script."""
     found = folder / word if "/" in word else shutil.which(word, path=path)
     if not found or not Path(found).is_file():
         return
@@ -174,10 +172,7 @@ def folders_for(
     root: Path | str | None = None,
     copies: Path | None = None,
 ) -> VisibleFolders:
-    """Return what programs see: system or tree in `root`, interpreter, project, and `more`.
-
-    Folders that the guest's user cannot read are copied to `copies`. Raises UsageError.
-    """
+    """Return what programs see, copied if private: system, project, `more`. Raises UsageError."""
     others = sorted({folder.resolve() for folder in (project, *more)})
     system = _tree(Path(root).resolve(), others) if root else _this_system()
     sources = {**system.sources, **{str(folder): folder for folder in others}}

@@ -57,7 +57,6 @@ def _graph(course: Sequence[SocketSample], losses: Sequence[float], path: Filled
 
 
 def _teeth(path: FilledPath, number: int) -> tuple[list[float], list[float]]:
-    """The model's window over time, from the moment at which a drop is noticed."""
     dropping = path.full_window + 1
     windows = [dropping, *climb(path), dropping]
     times = [0.0, *accumulate(map(path.round_trip_at, windows))][:-1]

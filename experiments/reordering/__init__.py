@@ -1,8 +1,5 @@
 """Delay that varies reorders packets, and TCP takes reordering for loss until its threshold is
 raised.
-
-After section 3.3 of the TCP assignment (published.csv): 100 ms towards the receiver, then with a
-variation of 75 ms, then with tcp_reordering raised, for CUBIC and Reno.
 """
 
 from dataclasses import dataclass, replace
@@ -96,7 +93,6 @@ def _headline(parameters: ReorderingParameters, condition: str) -> Headline | No
 
 
 def _condition(algorithm: str, threshold: Count) -> Condition:
-    """Set tcp_reordering, and before it its maximum, tcp_max_reordering, if needed."""
     raised = (("net.ipv4.tcp_max_reordering", str(threshold)),)
     highest = raised if threshold.base > _DEFAULT_HIGHEST else ()
     condition = congestion_control(algorithm)

@@ -152,10 +152,7 @@ def _licence(name: str) -> bytes:
 
 
 def pack(folder: Path, out: Path | None = None) -> Path:
-    """Write the bundle of a run or sweep, by default into the current folder, and return its path.
-
-    Raises UsageError for a folder that cannot be packed, TcplabError for a file that exists.
-    """
+    """Write the bundle of a run or sweep, and return its path. Raises TcplabError."""
     bundle = Bundle.of(folder)
     path = out or Path(f"{bundle.name}.tar.gz")
     _require_new(path)
@@ -175,7 +172,6 @@ def pack(folder: Path, out: Path | None = None) -> Path:
 
 
 def _entry(name: str, content: bytes) -> tarfile.TarInfo:
-    """Return an entry without what differs from machine to machine."""
     entry = tarfile.TarInfo(name)
     entry.size = len(content)
     entry.mode = 0o755 if name.endswith("repeat.sh") else 0o644

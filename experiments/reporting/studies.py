@@ -75,11 +75,7 @@ def make_report(
 
 
 def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
-    """Analyze the sweep in `path` and write its page into `out`, by default into `path`.
-
-    Raises UsageError where there is no sweep, TcplabError where it cannot be read or the page
-    cannot be written.
-    """
+    """Analyze the sweep in `path` and write its page. Raises UsageError and TcplabError."""
     return sweep.make_sweep_report(path, out, report_of)
 
 

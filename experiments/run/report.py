@@ -27,12 +27,10 @@ def make_page(kind: str, folder: Path, words: IO[str] | None = None) -> int:
 
 
 def _analysis(*words: str) -> list[str]:
-    """Return the command of the analysis, which runs as the calling user under sudo."""
     return [*_as_caller(), *program(*words)]
 
 
 def _as_caller() -> list[str]:
-    """Return the words in front of a command that run it as the user who typed sudo."""
     caller = invoking_user()
     if not caller:
         return []

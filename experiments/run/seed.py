@@ -89,11 +89,9 @@ def needed_mib(spec: ExperimentSpec) -> int:
 
 
 def _buffers_mib(spec: ExperimentSpec) -> int:
-    """Return the MiB that the kernel needs for TCP while every flow fills its path.
+    """Return the MiB that the kernel needs for TCP while flows fill their paths with large buffers.
 
-    Counted only if buffers are larger than usual. A sender fills its buffer, but for no more than
-    twice what is in flight (tcp_sndbuf_expand in net/ipv4/tcp_input.c); a receiver may hold what is
-    in flight out of order. A tenth more is the kernel's own per segment.
+    A sender holds twice what is in flight (tcp_sndbuf_expand), a receiver once; a tenth more.
     """
     ways = [
         (
@@ -198,10 +196,9 @@ def run_seed(
 
 
 def _is_kept(spec: ExperimentSpec, lab: Lab) -> bool:
-    """Return whether a guest may carry several seeds.
+    """Return whether a guest may carry several seeds: one without code of others, or applications.
 
-    Code of others and programs of users, to which absolute time is known, have one of their own.
-    So have applications: in a used guest some first calls come 1.3 us earlier (cause not found).
+    In a used guest some first calls of these come 1.3 us earlier (cause not found).
     """
     strange = spec.modules or any(flow.program or flow.traffic for flow in spec.flows)
     return lab.takes_orders and not lab.choice.digest and not strange
@@ -235,10 +232,7 @@ def run_seed_natively(
     *,
     load_modules: bool,
 ) -> Usage:
-    """Run the spec once on this computer's kernel, into the empty folder `out`.
-
-    Raises UsageError for modules without `load_modules`, which lets them into that kernel.
-    """
+    """Run the spec once on this computer's kernel, into the folder `out`. Raises UsageError."""
     refuse_modules(spec, load_modules)
     spec, values = drawn(spec, seed)
     modules = attached([built_for_this_kernel(module) for module in spec.modules])

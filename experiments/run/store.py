@@ -42,10 +42,7 @@ _ROOM_NEEDED = 200 * 2**20  # bytes; a run keeps captures, a full disk would cut
 
 @contextmanager
 def new_run(shelf: Path, label: str) -> Iterator[RunFolder]:
-    """Make a locked folder on a `shelf` such as runs/sack, named by time and `label`.
-
-    Raises TcplabError if the shelf, or later the run, cannot be written.
-    """
+    """Make a locked folder on a `shelf`, named by time and `label`. Raises TcplabError."""
     require_writable(shelf)
     try:
         if shutil.disk_usage(shelf).free < _ROOM_NEEDED:
@@ -179,10 +176,7 @@ Facts = dict[str, Any]
 def result_folder(
     shelf: Path, label: str, write: Callable[[RunFolder, Facts], dict[str, Any]]
 ) -> Iterator[RunFolder]:
-    """Provide a folder on a `shelf`, finished by `write` whenever the block is left.
-
-    `write(run, facts)` writes the files and returns the manifest. Raises TcplabError.
-    """
+    """Provide a folder on a `shelf`; `write(run, facts)` returns its manifest."""
     begun, status = time.monotonic(), "interrupted"
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     with new_run(shelf, label) as run:

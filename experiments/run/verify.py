@@ -245,7 +245,6 @@ def _digest(folder: Path, name: str) -> str | None:
 
 
 def _kept(run: Path, raw: Path) -> Path:
-    """Keep the repetition's files next to the run, under a free name."""
     run = run.resolve()
     names = (run.with_name(f"{run.name}-repeated-{number}") for number in count(1))
     folder = next(name for name in names if not name.exists())
@@ -313,7 +312,6 @@ def content_if_any(folder: str, name: str) -> bytes | None:
 
 
 def _first(name: str, expected: bytes, given: bytes) -> Difference:
-    """Return the first packet that differs, or the end that only one capture has."""
     start = 0.0
     pairs = zip_longest(packets(expected), packets(given))
     for number, (own, other) in enumerate(pairs, 1):

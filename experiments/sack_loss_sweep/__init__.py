@@ -1,9 +1,4 @@
-"""A fast short path with SACK keeps its throughput at losses that slow it down without.
-
-After the measurement of 2017 (published.csv): two hosts at 1 Gbit/s, 28 loss rates from 0.000001 %
-to 10 % on what the sender sends, each with and without SACK for 300 s. README.md has what was
-found.
-"""
+"""A fast short path with SACK keeps its throughput at losses that slow it down without."""
 
 from dataclasses import dataclass, replace
 from typing import Literal

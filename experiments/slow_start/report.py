@@ -13,10 +13,9 @@ _COLUMNS = ("forward", "sequence", "acknowledgement", "payload")
 
 
 def segments_by_round(packets: ColumnTable, by_a: bool) -> list[int]:
-    """Count the sender's data segments in each round trip; the last may be cut short.
+    """Count the sender's data segments in each round trip, to the first ACK of what it sent.
 
-    It ends with the first ACK of what was sent in it. `packets` are of one connection in the
-    sender's capture; `by_a` as in analysis.measures.captures.End.
+    `packets` are of one connection; `by_a` as in analysis.measures.captures.End.
     """
     rounds, sent, highest, end = [], 0, 0, None
     columns = (packets[name].to_list() for name in _COLUMNS)

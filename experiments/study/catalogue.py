@@ -134,7 +134,6 @@ def _files() -> dict[str, Path]:
 
 
 def _modules(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the modules of a folder, packages before files of the same name."""
     yield from ((file.parent.name, file) for file in folder.glob("*/__init__.py"))
     yield from ((file.stem, file) for file in folder.glob("*.py"))
 

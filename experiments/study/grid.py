@@ -113,7 +113,6 @@ def kind_of(named: Experiment, name: str) -> type:
 
 
 def _meant(named: Experiment, name: str) -> tuple[type, str]:
-    """Return the type of the named value, and a sentence about it."""
     parameters = named.parameters()
     fields = {field.name: field for field in dataclasses.fields(parameters)}
     if own := field_name(named, name):
@@ -244,7 +243,6 @@ _LARGEST = 65535
 
 
 def _replaced(data: Any, name: str, value: str) -> Any:
-    """Return the data of a spec with a field that is a quantity, a word or a number."""
     kind = kind_at(ExperimentSpec, name.split("."))
     words = [word for word in typing.get_args(kind) if word]
     if words and value not in words:

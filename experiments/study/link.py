@@ -92,10 +92,7 @@ def _stamp(text: str, before: int, where: str) -> int:
 
 
 def with_trace(spec: ExperimentSpec, name: str, back: bool = False) -> ExperimentSpec:
-    """Return the spec whose slowest links towards receivers, or `back`, follow a trace.
-
-    The spec has the rates, and their mean in its topology and at the end. Raises UsageError.
-    """
+    """Return the spec whose slowest links towards receivers, or `back`, follow a trace's rates."""
     trace = read_trace(name)
     end = max(flow.end for flow in spec.flows)
     bins = -(-end.base // (BIN * TIMES["ms"]))
@@ -145,7 +142,6 @@ def _slowest(spec: ExperimentSpec, sender: str, receiver: str) -> Port:
 
 
 def _changes(port: Port, rates: list[Rate]) -> Iterator[LinkChange]:
-    """Yield a change for each bin whose rate differs from that of the bin before."""
     assert port.channel
     last = None
     for number, rate in enumerate(rates):
@@ -156,7 +152,6 @@ def _changes(port: Port, rates: list[Rate]) -> Iterator[LinkChange]:
 
 
 def _links(spec: ExperimentSpec, traced: set[Port], mean: Rate) -> Iterator[Link]:
-    """Yield each link, with the mean as rate of the ports that are traced."""
     ends = [
         replace(port.channel, bandwidth=mean) if port.channel and port in traced else port.channel
         for port in spec.topology.ports
@@ -261,8 +256,6 @@ def _mapped(
     of_links: Callable[[Channel], Channel],
     of_changes: Callable[[Channel], Channel],
 ) -> ExperimentSpec:
-    """Return the spec with other channels of its links and its changes."""
-
     def put(channel: Channel | None) -> Channel | None:
         return channel and of_links(channel)
 

@@ -48,11 +48,7 @@ would end like that again. One that *failed* may not.
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of records: the lab, and the code that runs and measures.
-
-    `lab` is the digest of the lab, in which a point on another kernel replaces its own. `measures`
-    is the module or MODULE:FUNCTION that measures, `measuring` the fingerprint of the module.
-    """
+    """The origin of records: digests of the lab and of the code that runs, and what `measures`."""
 
     lab: str
     code: str
@@ -132,11 +128,9 @@ def carry_point(
     progress: Progress,
     measured: Measured,
 ) -> Record:
-    """Run the spec `data` with its raw files in the empty folder `raw`, judge it and measure it.
+    """Run the spec `data` in the empty folder `raw`, judge it and measure it.
 
-    Sweeps, reproductions and `tcplab cc try` use it (carry_rows). Labs use it in a
-    process of limited rights (labs.measuring.references), with values of their own. A run that is
-    kept with its files is carried out by experiments.run.session.
+    Sweeps use it by carry_rows, labs in a process of limited rights (labs.measuring.references).
     """
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     failed: Record = {"status": "failed", "problem": "", "log": "", "rows": [], "warnings": []}
@@ -193,7 +187,6 @@ def measured_rows(
 
 
 def _statistics(study: str, raw: Path, data: Any) -> dict[str, str]:
-    """Return a text for each condition, by its name, if the study keeps such."""
     module = part(study, "statistics_file")
     texts: dict[str, str] = module.statistics_of(raw, data) if module else {}
     return texts

@@ -69,7 +69,6 @@ class PrintedProgress(Watch):
             self._count()
 
     def _count(self) -> None:
-        """Print the number of points now and then, and the last one after that."""
         is_due = time.monotonic() - self.printed_at > _BETWEEN
         if is_due or (self.printed and self.done == self.points):
             self.printed_at, self.printed = time.monotonic(), self.done

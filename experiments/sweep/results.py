@@ -1,17 +1,4 @@
-"""A sweep over a grid: which seeds it needs, and the files of its folder.
-
-These are rows.csv with a row for each flow, run and condition, series.csv, sweep.json, statistics
-and logs.
-
-Sweeps from Python. The table of a sweep is a Polars frame, for who has it installed:
-
-    import polars
-    import tcplab
-
-    grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
-    result = tcplab.sweep("cubic_vs_reno", grid, seeds=30)
-    result.table.group_by("delay", "cc").agg(polars.col("goodput_kbit_s").median())
-"""
+"""A sweep over a grid: which seeds it needs, the files of its folder, and sweeps from Python."""
 
 from __future__ import annotations
 
@@ -258,7 +245,6 @@ def _warnings_of_networks(points: Iterable[tuple[Point, Record]]) -> list[str]:
 
 
 def _warnings_of_points(points: Iterable[tuple[Point, Record]]) -> list[str]:
-    """Each warning once, in the order of the points, with how many points give it."""
     givers: dict[str, list[Point]] = defaultdict(list)
     for point, record in points:
         for warning in record["warnings"]:
@@ -302,10 +288,7 @@ def sweep(
     watch: Watch | None = None,
     **more: Any,
 ) -> SweepResult:
-    """Run a sweep; `until`, `metric` and `compare` are further arguments, as in a TOML file.
-
-    Raises UsageError before the first run if a name or a combination is impossible.
-    """
+    """Run a sweep; `until`, `metric` and `compare` are as in a TOML file. Raises UsageError."""
     content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
     planned, out = plan(from_mapping(content, "The sweep")), Path(out)
     ready = lab_for(spec.kernel for spec in planned.specs)

@@ -1,8 +1,4 @@
-"""Points run and kept: what sweeps, reproductions and comparisons of kernels have in common.
-
-A preset says which points it needs and what its file says of them. Unknown points go to the engine,
-all results into one folder of the store.
-"""
+"""Points run and kept: what sweeps, reproductions and comparisons of kernels have in common."""
 
 from __future__ import annotations
 
@@ -42,11 +38,7 @@ class Watch(Listener):
 
 @dataclass(frozen=True)
 class PointRunner:
-    """Runs points on guests of this machine or of a cluster; each record is stored.
-
-    `engine` opens an engine, which is called only if a point has to be run. `slots` guests run in
-    parallel; a cluster has None.
-    """
+    """Runs points on guests of this machine or a cluster, by an `engine` opened when needed."""
 
     lab: Lab
     engine: Callable[[Listener], AbstractContextManager[Engine]]
@@ -100,7 +92,6 @@ def runner_for(
 
 
 def _broken(done: Done) -> Record:
-    """Return the record of a point without one, such as after three lost workers."""
     problem = f"{type(done.error).__name__}: {done.error}"
     return {"status": "failed", "problem": problem, "log": done.trace, "rows": [], "warnings": []}
 

@@ -1,9 +1,5 @@
 """A UDP flow keeps its rate next to ten TCP flows in one FIFO queue; a fair queue cuts it down to
 their share.
-
-After section 3.2 of the TCP assignment (published.csv): ten TCP flows from right and a UDP flow of
-20 Mbit/s from top meet at the router's port of 100 Mbit/s towards left. The assignment compared
-FIFO with sfq; the study has fq_codel, fq, cake, pie and red as well.
 """
 
 from dataclasses import dataclass

@@ -44,8 +44,6 @@ def by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> tuple[Listing, .
 def _of_tcp(
     choose: Callable[[list[float]], float], scale: float
 ) -> Callable[[list[Row]], float | None]:
-    """Return a measure of the goodputs of a run's TCP flows."""
-
     def measure(rows: list[Row]) -> float | None:
         rates = [row["goodput_kbit_s"] for row in rows if row["flow"].startswith("tcp")]
         return None if not rates or None in rates else scale * choose(rates)

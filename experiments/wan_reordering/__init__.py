@@ -1,8 +1,5 @@
 """A packet 1 ms late on a path of 70 ms is sent again by a TCP that counts packets, not by one that
 keeps time.
-
-After the study of reordering on a path of 10 Gbit/s and 70 ms (published.csv): both hosts send
-their packets to each other through a netem of their own. README.md has the results.
 """
 
 from dataclasses import dataclass, replace
