@@ -11,14 +11,7 @@ from experiments.spec import (
     parameter,
     word,
 )
-from experiments.study.parameters import (
-    DrawnPhases,
-    law_claim,
-    pair_flows,
-    require_choice,
-    require_count,
-    spec_of,
-)
+from experiments.study import parameters as shared
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate
@@ -32,7 +25,7 @@ TARGETS = tuple(
 
 
 @dataclass(frozen=True)
-class BbrShareParameters(DrawnPhases):
+class BbrShareParameters(shared.DrawnPhases):
     bw: Rate = parameter("10mbit", Rate, "Rate of the bottleneck, each way.")
     delay: Duration = parameter("20ms", Duration, "Delay of the bottleneck, each way.")
     buffer: Count = parameter("8", Count, "Bandwidth-delay products that the queue holds.")
@@ -41,9 +34,9 @@ class BbrShareParameters(DrawnPhases):
     duration: Duration = parameter("90s", Duration, "How long the senders send.")
 
     def __post_init__(self) -> None:
-        require_count(self.rivals, 100, f"{self.rivals} rivals")
-        require_count(self.buffer, 1000, f"{self.buffer} bandwidth-delay products")
-        require_choice("algorithm", self.algorithm, CONGESTION_CONTROLS)
+        shared.require_count(self.rivals, 100, f"{self.rivals} rivals")
+        shared.require_count(self.buffer, 1000, f"{self.buffer} bandwidth-delay products")
+        shared.require_choice("algorithm", self.algorithm, CONGESTION_CONTROLS)
 
     @property
     def queue(self) -> Packets:
@@ -62,17 +55,17 @@ def experiment(parameters: BbrShareParameters) -> ExperimentSpec:
     """Send all flows together, each between hosts of its own."""
     channel = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
     bbr = Flow("bbr", "h1", "r1", parameters.duration, congestion_control="bbr")
-    pairs = pair_flows(parameters.rivals.base, parameters.duration, "rival", first=2)
+    pairs = shared.pair_flows(parameters.rivals.base, parameters.duration, "rival", first=2)
     rivals = (
         replace(flow, name=f"rival{number}", congestion_control=parameters.algorithm)
         for number, flow in enumerate(pairs, 1)
     )
-    spec = spec_of(
+    spec = shared.spec_of(
         __name__,
         __doc__,
         dumbbell(1 + len(pairs), channel),
         (bbr, *rivals),
         (Condition("together", f"BBR next to {parameters.algorithm}"),),
-        law_claim(__file__, METRIC, "together", parameters.share),
+        shared.law_claim(__file__, METRIC, "together", parameters.share),
     )
     return parameters.with_phases(spec)

@@ -6,19 +6,12 @@ from itertools import pairwise
 
 from analysis.measures.results import RunResults
 from analysis.records.output import SocketSample
+from analysis.reporting import laws
 from analysis.reporting.formulas import (
     cubic_window,
     plateau_time,
     remembered_window,
     reno_friendly_growth,
-)
-from analysis.reporting.laws import (
-    LawComparison,
-    LawGraph,
-    LawLine,
-    LawPoint,
-    law_report,
-    samples_of,
 )
 from experiments.study.reports import law, law_texts
 
@@ -73,11 +66,11 @@ def _between_losses(samples: Sequence[SocketSample]) -> list[list[SocketSample]]
 LAW = law(__file__)
 
 
-def compare(results: RunResults) -> LawComparison:
+def compare(results: RunResults) -> laws.LawComparison:
     """Compare every sample of every epoch after that of slow start, of each repetition."""
-    courses = [epochs_of(samples_of(measured)) for measured in results.measured]
+    courses = [epochs_of(laws.samples_of(measured)) for measured in results.measured]
     points = tuple(
-        LawPoint(_name(number, epoch), elapsed, sample.cwnd, window)
+        laws.LawPoint(_name(number, epoch), elapsed, sample.cwnd, window)
         for epochs in courses
         for number, epoch in enumerate(epochs, 1)
         for elapsed, sample, window in zip(epoch.elapsed, epoch.samples, epoch.curve, strict=True)
@@ -88,7 +81,7 @@ def compare(results: RunResults) -> LawComparison:
         for epoch in epochs
         for friendly, window in zip(epoch.reno_friendly, epoch.curve, strict=True)
     ]
-    return LawComparison(
+    return laws.LawComparison(
         LAW,
         points,
         ("Epoch", "Congestion window (segments)"),
@@ -105,22 +98,22 @@ def _name(number: int, epoch: Epoch) -> str:
     )
 
 
-def _graph(epochs: Sequence[Epoch]) -> LawGraph:
+def _graph(epochs: Sequence[Epoch]) -> laws.LawGraph:
     begin = epochs[0].samples[0].time
     samples = [sample for epoch in epochs for sample in epoch.samples]
     lines = tuple(
-        LawLine(
+        laws.LawLine(
             "" if number else "the law, W_cubic",
             [sample.time - begin for sample in epoch.samples],
             epoch.curve,
         )
         for number, epoch in enumerate(epochs)
     )
-    return LawGraph(
+    return laws.LawGraph(
         ("seconds since the first epoch after slow start's", "congestion window (segments)"),
         lines,
         ([sample.time - begin for sample in samples], [sample.cwnd for sample in samples]),
     )
 
 
-REPORT = law_report(LAW, compare)
+REPORT = laws.law_report(LAW, compare)

@@ -16,17 +16,8 @@ from experiments.spec import (
     word,
     words,
 )
+from experiments.study import parameters as shared
 from experiments.study.kernels import LINUX_2_6, under
-from experiments.study.parameters import (
-    MEANING,
-    NONE,
-    DrawnPhases,
-    compared_claim,
-    late_flows,
-    require_count,
-    settings_for,
-    spec_of,
-)
 from topologies.errors import UsageError
 from topologies.shapes import star
 from topologies.spec import Channel
@@ -40,7 +31,7 @@ _PAIRS = (("cubic", "reno"), ("cubic_period", "reno_period"))
 
 
 @dataclass(frozen=True)
-class CubicVsRenoParameters(DrawnPhases, LinkParameters):
+class CubicVsRenoParameters(shared.DrawnPhases, LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
     loss: Share = parameter(
@@ -52,16 +43,16 @@ class CubicVsRenoParameters(DrawnPhases, LinkParameters):
     )
     sack: str = word("on", "Selective acknowledgement: on, off, or off+on.")
     streams: Count = parameter("1", Count, "Connections at once.")
-    late: str = word(NONE, MEANING)
-    beside: str = word(NONE, "Congestion control of a flow from top at the same time; none.")
-    period: str = word("today", settings_for("for Linux 2.6"))
+    late: str = word(shared.NONE, shared.MEANING)
+    beside: str = word(shared.NONE, "Congestion control of a flow from top at the same time; none.")
+    period: str = word("today", shared.settings_for("for Linux 2.6"))
 
     def __post_init__(self) -> None:
         for algorithm in self.algorithms:
             congestion_control(algorithm)
         if not set(words(self.sack)) <= {"on", "off"}:
             raise UsageError(f"SACK cannot be '{self.sack[:40]}'.", "Write on, off, or off+on.")
-        require_count(self.streams, 1000, f"{self.streams} streams")
+        shared.require_count(self.streams, 1000, f"{self.streams} streams")
 
     @property
     def algorithms(self) -> list[str]:
@@ -84,13 +75,13 @@ def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
         _condition(cc, sack) for cc in parameters.algorithms for sack in words(parameters.sack)
     ]
     measured = under(PROFILE, parameters.period, conditions)
-    spec = spec_of(
+    spec = shared.spec_of(
         __name__,
         __doc__,
         star(parameters.channel(), Channel(parameters.bw, queue=parameters.queue)),
         (
-            *late_flows(flow, parameters.late, streams),
-            *([other] if parameters.beside != NONE else []),
+            *shared.late_flows(flow, parameters.late, streams),
+            *([other] if parameters.beside != shared.NONE else []),
         ),
         measured,
         _headline(parameters, {condition.name for condition in measured}),
@@ -106,7 +97,7 @@ def _headline(parameters: CubicVsRenoParameters, conditions: set[str]) -> Headli
     short = parameters.delay <= _SHORT
     path = f"a path of {parameters.bw}, {parameters.delay} and {parameters.loss} loss"
     alike, faster = f"Do CUBIC and Reno fill {path} alike?", f"Is CUBIC faster than Reno on {path}?"
-    return compared_claim(
+    return shared.compared_claim(
         alike if short else faster,
         "metric.total_goodput_kbit_s",
         "the goodput",

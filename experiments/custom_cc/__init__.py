@@ -17,17 +17,8 @@ from experiments.spec import (
     word,
     words,
 )
+from experiments.study import parameters as shared
 from experiments.study.kernels import LINUX_2_6_FULL_LINE, under
-from experiments.study.parameters import (
-    MEANING,
-    NONE,
-    DrawnPhases,
-    compared_claim,
-    late_flows,
-    require_count,
-    settings_for,
-    spec_of,
-)
 from testbed.guest.kernel_modules import KernelModule, module_from
 from topologies.shapes import star
 from topologies.spec import Channel
@@ -42,7 +33,7 @@ OWN = "own"
 
 
 @dataclass(frozen=True)
-class CustomCcParameters(DrawnPhases, LinkParameters):
+class CustomCcParameters(shared.DrawnPhases, LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
     loss: Share = parameter(
@@ -56,11 +47,11 @@ class CustomCcParameters(DrawnPhases, LinkParameters):
         ("own", *CONGESTION_CONTROLS),
     )
     streams: Count = parameter("1", Count, "Connections at once.")
-    late: str = word(NONE, MEANING)
-    period: str = word("today", settings_for("for Linux 2.6"))
+    late: str = word(shared.NONE, shared.MEANING)
+    period: str = word("today", shared.settings_for("for Linux 2.6"))
 
     def __post_init__(self) -> None:
-        require_count(self.streams, 1000, f"{self.streams} streams")
+        shared.require_count(self.streams, 1000, f"{self.streams} streams")
 
     def loaded(self) -> KernelModule:
         """Read the module from its file. Raises UsageError."""
@@ -84,11 +75,11 @@ def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
     others = Channel(parameters.bw, queue=parameters.queue)
     flow = Flow("flow", "right", "left", parameters.duration)
     conditions = under(PROFILE, parameters.period, map(sending_with, algorithms))
-    spec = spec_of(
+    spec = shared.spec_of(
         __name__,
         __doc__,
         star(parameters.channel(), others),
-        late_flows(flow, parameters.late, parameters.streams),
+        shared.late_flows(flow, parameters.late, parameters.streams),
         conditions,
         _headline(parameters, module.algorithm, [each.name for each in conditions]),
         modules=(module,) if module.algorithm in algorithms else (),
@@ -103,4 +94,4 @@ def _headline(parameters: CustomCcParameters, own: str, conditions: list[str]) -
         return None
     path = f"{parameters.bw}, {parameters.delay} and {parameters.loss} loss"
     question, metric = f"Is {own} faster than Reno over {path}?", "metric.total_goodput_kbit_s"
-    return compared_claim(question, metric, "the goodput", pair, repetitions=8)
+    return shared.compared_claim(question, metric, "the goodput", pair, repetitions=8)

@@ -7,16 +7,8 @@ from statistics import fmean, median
 from analysis.fmt import written
 from analysis.measures.results import Measured, RunResults
 from analysis.records.json_reader import Problems
+from analysis.reporting import laws
 from analysis.reporting.formulas import REGULAR, padhye_rate, square_root_rate
-from analysis.reporting.laws import (
-    LawComparison,
-    LawGraph,
-    LawLine,
-    LawPoint,
-    law_report,
-    ratios,
-    samples_of,
-)
 from analysis.reporting.tables import Listing
 from experiments.study.reports import law, law_texts
 
@@ -53,10 +45,12 @@ class LossyFlow:
         return square_root_rate(self.loss, self.round_trip)
 
 
-def compare(results: RunResults) -> LawComparison:
+def compare(results: RunResults) -> laws.LawComparison:
     flows = [flow for measured in results.measured for flow in _flows(results, measured)]
-    points = tuple(LawPoint(flow.name, 100 * flow.loss, flow.rate, flow.padhye) for flow in flows)
-    return LawComparison(
+    points = tuple(
+        laws.LawPoint(flow.name, 100 * flow.loss, flow.rate, flow.padhye) for flow in flows
+    )
+    return laws.LawComparison(
         LAW,
         points,
         ("Flow", "Rate (segments/s)"),
@@ -73,7 +67,7 @@ def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
     for at, of_flow in enumerate(measured.flows):
         grown = counters.growth(of_flow.flow.sender)
         events = sum(grown.get(name, 0.0) for name in _EVENTS)
-        samples, seconds = samples_of(measured, at), of_flow.number("seconds")
+        samples, seconds = laws.samples_of(measured, at), of_flow.number("seconds")
         if not (events and samples and seconds and _EVENTS[-1] in grown):
             continue
         flows.append(
@@ -90,18 +84,20 @@ def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
     return flows
 
 
-def _graph(flows: Sequence[LossyFlow]) -> LawGraph:
+def _graph(flows: Sequence[LossyFlow]) -> laws.LawGraph:
     trip, timeout = (
         fmean(values) for values in zip(*((f.round_trip, f.timeout) for f in flows), strict=True)
     )
     least, most = min(flow.loss for flow in flows) / 1.5, max(flow.loss for flow in flows) * 1.5
     across = [least * (most / least) ** (step / 60) for step in range(61)]
     percent = [100 * loss for loss in across]
-    return LawGraph(
+    return laws.LawGraph(
         ("loss events for 100 segments sent", "rate (segments/s)"),
         (
-            LawLine("Padhye and others", percent, [padhye_rate(p, trip, timeout) for p in across]),
-            LawLine(
+            laws.LawLine(
+                "Padhye and others", percent, [padhye_rate(p, trip, timeout) for p in across]
+            ),
+            laws.LawLine(
                 "square root law", percent, [square_root_rate(p, trip) for p in across], other=True
             ),
         ),
@@ -137,11 +133,11 @@ def _constant(flow: LossyFlow) -> tuple[str, str]:
 def _texts(flows: Sequence[LossyFlow]) -> tuple[str, tuple[str, ...]]:
     if not flows:
         return "", ()
-    square = [LawPoint(flow.name, flow.loss, flow.rate, flow.square_root) for flow in flows]
+    square = [laws.LawPoint(flow.name, flow.loss, flow.rate, flow.square_root) for flow in flows]
     most = max(flows, key=lambda flow: flow.loss)
     ratio = most.rate / most.square_root
-    values = {"ratios": ratios(square), "loss": 100 * most.loss, "most": most, "ratio": ratio}
+    values = {"ratios": laws.ratios(square), "loss": 100 * most.loss, "most": most, "ratio": ratio}
     return law_texts(__file__, **values)
 
 
-REPORT = law_report(LAW, compare)
+REPORT = laws.law_report(LAW, compare)

@@ -3,15 +3,7 @@
 from dataclasses import dataclass, replace
 
 from experiments.spec import ExperimentSpec, LinkChange, congestion_control, parameter, word
-from experiments.study.parameters import (
-    DrawnPhases,
-    law_claim,
-    pair_captures,
-    pair_flows,
-    require_choice,
-    require_count,
-    spec_of,
-)
+from experiments.study import parameters as shared
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate
@@ -24,7 +16,7 @@ _FALL = Duration.parse("10s")
 
 
 @dataclass(frozen=True)
-class RateStepParameters(DrawnPhases):
+class RateStepParameters(shared.DrawnPhases):
     bw: Rate = parameter("50mbit", Rate, "Rate of the link at first.")
     low: Rate = parameter("10mbit", Rate, "Rate of the link from 10 s on.")
     delay: Duration = parameter("25ms", Duration, "Delay of the link, each way.")
@@ -34,8 +26,8 @@ class RateStepParameters(DrawnPhases):
     duration: Duration = parameter("30s", Duration, "How long all of them send.")
 
     def __post_init__(self) -> None:
-        require_choice("queueing", self.queueing, _TARGETS)
-        require_count(self.flows, 50, f"{self.flows} flows")
+        shared.require_choice("queueing", self.queueing, _TARGETS)
+        shared.require_count(self.flows, 50, f"{self.flows} flows")
 
 
 def experiment(parameters: RateStepParameters) -> ExperimentSpec:
@@ -44,20 +36,20 @@ def experiment(parameters: RateStepParameters) -> ExperimentSpec:
         parameters.bw, parameters.delay, queue=parameters.queue, discipline=parameters.queueing
     )
     number = parameters.flows.base
-    spec = spec_of(
+    spec = shared.spec_of(
         __name__,
         __doc__,
         dumbbell(number, fast),
-        pair_flows(number, parameters.duration),
+        shared.pair_flows(number, parameters.duration),
         (congestion_control("reno"),),
-        law_claim(
+        shared.law_claim(
             __file__,
             METRIC,
             "reno",
             _TARGETS[parameters.queueing],
             question=f"Is {parameters.queueing} back at its target?",
         ),
-        captures=pair_captures(number),
+        captures=shared.pair_captures(number),
     )
     phased = parameters.with_phases(spec)
     port = next(port for port in phased.topology.path("h1", "r1") if port.channel)

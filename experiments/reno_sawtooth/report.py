@@ -5,17 +5,8 @@ from itertools import accumulate, pairwise
 
 from analysis.measures.results import RunResults
 from analysis.records.output import SocketSample
+from analysis.reporting import laws
 from analysis.reporting.formulas import FilledPath, climb, climbing_time, sawtooth_period
-from analysis.reporting.laws import (
-    LawComparison,
-    LawGraph,
-    LawLine,
-    LawPoint,
-    law_report,
-    loss_times,
-    path_of,
-    samples_of,
-)
 from experiments.study.reports import law, law_texts
 
 LAW = law(__file__)
@@ -23,20 +14,20 @@ _APART = 4
 """Round trips with a full queue within which retransmissions belong to one loss."""
 
 
-def compare(results: RunResults) -> LawComparison:
+def compare(results: RunResults) -> laws.LawComparison:
     """The teeth after slow start's own loss, of each repetition; the first is drawn."""
-    path = path_of(results)
+    path = laws.path_of(results)
     period, apart = sawtooth_period(path), _APART * path.round_trip_at(path.full_window)
-    courses = [samples_of(measured) for measured in results.measured]
-    losses = [loss_times(course, apart)[1:] for course in courses]
+    courses = [laws.samples_of(measured) for measured in results.measured]
+    losses = [laws.loss_times(course, apart)[1:] for course in courses]
     least, most = (1000 * path.round_trip_at(window) for window in (0, path.full_window))
     trips = {"least": least, "most": most, "further": 2 * most / 1000}
     points = tuple(
-        LawPoint(f"{number}", start - times[0], end - start, period)
+        laws.LawPoint(f"{number}", start - times[0], end - start, period)
         for times in losses
         for number, (start, end) in enumerate(pairwise(times), 1)
     )
-    return LawComparison(
+    return laws.LawComparison(
         LAW,
         points,
         ("Tooth", "Seconds to the next halving"),
@@ -45,13 +36,15 @@ def compare(results: RunResults) -> LawComparison:
     )
 
 
-def _graph(course: Sequence[SocketSample], losses: Sequence[float], path: FilledPath) -> LawGraph:
+def _graph(
+    course: Sequence[SocketSample], losses: Sequence[float], path: FilledPath
+) -> laws.LawGraph:
     begin = losses[0]
     shown = [sample for sample in course if begin <= sample.time <= losses[-1]]
     times, windows = _teeth(path, len(losses) - 1)
-    return LawGraph(
+    return laws.LawGraph(
         ("seconds since the first loss after slow start", "congestion window (segments)"),
-        (LawLine("the law", times, windows),),
+        (laws.LawLine("the law", times, windows),),
         ([sample.time - begin for sample in shown], [sample.cwnd for sample in shown]),
     )
 
@@ -65,4 +58,4 @@ def _teeth(path: FilledPath, number: int) -> tuple[list[float], list[float]]:
     return every, [float(window) for _ in range(number) for window in windows]
 
 
-REPORT = law_report(LAW, compare)
+REPORT = laws.law_report(LAW, compare)

@@ -5,16 +5,7 @@ from pathlib import Path
 
 from analysis.fmt import spread
 from analysis.measures.results import RunResults
-from analysis.reporting import answers
-from analysis.reporting.laws import (
-    Law,
-    LawComparison,
-    LawGraph,
-    LawLine,
-    LawPoint,
-    path_of,
-    payload_rate,
-)
+from analysis.reporting import answers, laws
 from analysis.reporting.tables import Listing, ReportQuantity, quantity
 from experiments.study.published import law_file
 from topologies.notation import toml_file
@@ -22,10 +13,10 @@ from topologies.notation import toml_file
 _MBIT = 8e-6
 
 
-def law(file: str) -> Law:
+def law(file: str) -> laws.Law:
     """Read the law in law.toml next to a module's `file`, which a report compares with runs."""
     content = law_file(Path(file).with_name("law.toml"))
-    return Law(**{name: part for name, part in content.items() if not isinstance(part, dict)})
+    return laws.Law(**{name: part for name, part in content.items() if not isinstance(part, dict)})
 
 
 class Quantities(dict[str, ReportQuantity]):
@@ -60,23 +51,25 @@ def law_texts(file: str, **values: object) -> tuple[str, tuple[str, ...]]:
 
 
 def even_shares(
-    results: RunResults, law: Law, caption: str, assumptions: tuple[str, ...]
-) -> LawComparison:
+    results: RunResults, law: laws.Law, caption: str, assumptions: tuple[str, ...]
+) -> laws.LawComparison:
     """Compare the rate of each flow and repetition with an even share of the link."""
-    even = _MBIT * payload_rate(path_of(results)) / len(results.run.flows)
+    even = _MBIT * laws.payload_rate(laws.path_of(results)) / len(results.run.flows)
     points = tuple(
-        LawPoint(flow.flow.name, number, flow.goodput / 1000, even)
+        laws.LawPoint(flow.flow.name, number, flow.goodput / 1000, even)
         for measured in results.measured
         for number, flow in enumerate(measured.flows, 1)
         if flow.goodput is not None
     )
     numbers = [point.x for point in points]
-    line = LawLine("the law: an even share", [0.5, max(numbers, default=0) + 0.5], [even, even])
-    graph = LawGraph(
+    line = laws.LawLine(
+        "the law: an even share", [0.5, max(numbers, default=0) + 0.5], [even, even]
+    )
+    graph = laws.LawGraph(
         ("flow", "rate at its receiver (Mbit/s)"),
         (line,),
         (numbers, [point.measured for point in points]),
         tolerance=law.tolerance,
     )
     head = ("Flow", "Rate (Mbit/s)")
-    return LawComparison(law, points, head, graph if points else None, caption, assumptions)
+    return laws.LawComparison(law, points, head, graph if points else None, caption, assumptions)

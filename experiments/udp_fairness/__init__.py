@@ -6,17 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, parameter, word
+from experiments.study import parameters as shared
 from experiments.study.kernels import LINUX_2_6, under
-from experiments.study.parameters import (
-    MEANING,
-    NONE,
-    DrawnPhases,
-    bounded_claim,
-    late_flows,
-    require_count,
-    settings_for,
-    spec_of,
-)
 from topologies.disciplines import discipline, disciplines
 from topologies.shapes import star
 from topologies.spec import Channel
@@ -32,7 +23,7 @@ _TCP_PORT, _UDP_PORT = 5001, 6001
 
 
 @dataclass(frozen=True)
-class UdpFairnessParameters(DrawnPhases):
+class UdpFairnessParameters(shared.DrawnPhases):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to each host.")
     queue: Packets = parameter("1000", Packets, "Packets that can wait for each link.")
@@ -42,17 +33,17 @@ class UdpFairnessParameters(DrawnPhases):
     udp: Rate = parameter("20mbit", Rate, "Rate at which the UDP flow sends.")
     streams: Count = parameter("10", Count, "TCP flows.")
     duration: Duration = parameter("60s", Duration, "How long all of them send.")
-    late: str = word(NONE, MEANING)
-    period: str = word("today", settings_for("for Linux 2.6"))
+    late: str = word(shared.NONE, shared.MEANING)
+    period: str = word("today", shared.settings_for("for Linux 2.6"))
 
     def __post_init__(self) -> None:
         discipline(self.queueing)
-        require_count(self.streams, 500, f"{self.streams} TCP flows")
+        shared.require_count(self.streams, 500, f"{self.streams} TCP flows")
 
 
 def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
     """Send towards left. The starts are drawn within a second, so that no flow is always first."""
-    shared = Channel(
+    towards = Channel(
         parameters.bw, parameters.delay, queue=parameters.queue, discipline=parameters.queueing
     )
     others = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
@@ -62,11 +53,11 @@ def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
         "together", "TCP and UDP together", (), (Proof("congestion_control", "cubic"),)
     )
     conditions = under(PROFILE, parameters.period, (condition,))
-    spec = spec_of(
+    spec = shared.spec_of(
         __name__,
         __doc__,
-        star(shared, others),
-        (udp, *late_flows(tcp, parameters.late, parameters.streams)),
+        star(towards, others),
+        (udp, *shared.late_flows(tcp, parameters.late, parameters.streams)),
         conditions,
         _headline(parameters, conditions[0].name),
     )
@@ -85,4 +76,4 @@ def _headline(parameters: UdpFairnessParameters, condition: str) -> Headline:
     if cut:
         ends = {"high": 1.1, "expected": even / 1000, "expectation": "an even share of the link"}
         question = f"Does {queue} cut {udp} next to {flows} down to an even share?"
-    return bounded_claim(question, "udp.rate", "the received rate of UDP", condition, **ends)
+    return shared.bounded_claim(question, "udp.rate", "the received rate of UDP", condition, **ends)

@@ -3,13 +3,7 @@
 from dataclasses import dataclass
 
 from experiments.spec import ExperimentSpec, Flow, congestion_control, parameter, word
-from experiments.study.parameters import (
-    DrawnPhases,
-    law_claim,
-    require_choice,
-    require_count,
-    spec_of,
-)
+from experiments.study import parameters as shared
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate
@@ -29,7 +23,7 @@ TARGETS = tuple(
 
 
 @dataclass(frozen=True)
-class UnfairRoundTripsParameters(DrawnPhases):
+class UnfairRoundTripsParameters(shared.DrawnPhases):
     bw: Rate = parameter("10mbit", Rate, "Rate of the bottleneck, each way.")
     delay: Duration = parameter("20ms", Duration, "Delay of the bottleneck, each way.")
     queue: Packets = parameter("33", Packets, "Packets that can wait for the bottleneck.")
@@ -38,8 +32,8 @@ class UnfairRoundTripsParameters(DrawnPhases):
     duration: Duration = parameter("120s", Duration, "How long the senders send.")
 
     def __post_init__(self) -> None:
-        require_count(self.ratio, 20, f"{self.ratio} round trips")
-        require_choice("cc", self.cc, LAWS)
+        shared.require_count(self.ratio, 20, f"{self.ratio} round trips")
+        shared.require_choice("cc", self.cc, LAWS)
 
     @property
     def ends(self) -> tuple[float | None, float]:
@@ -57,12 +51,12 @@ def experiment(parameters: UnfairRoundTripsParameters) -> ExperimentSpec:
         Flow("short", "h1", "r1", parameters.duration),
         Flow("long", "h2", "r2", parameters.duration),
     )
-    spec = spec_of(
+    spec = shared.spec_of(
         __name__,
         __doc__,
         dumbbell(2, channel, (Duration(0), longer)),
         flows,
         (congestion_control(parameters.cc),),
-        law_claim(__file__, METRIC, parameters.cc, high, low=low and low / high),
+        shared.law_claim(__file__, METRIC, parameters.cc, high, low=low and low / high),
     )
     return parameters.with_phases(spec)

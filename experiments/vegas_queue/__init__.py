@@ -3,14 +3,7 @@
 from dataclasses import dataclass
 
 from experiments.spec import FULL_FRAME, ExperimentSpec, congestion_control, parameter
-from experiments.study.parameters import (
-    DrawnPhases,
-    law_claim,
-    pair_captures,
-    pair_flows,
-    require_count,
-    spec_of,
-)
+from experiments.study import parameters as shared
 from topologies.shapes import dumbbell
 from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate
@@ -22,7 +15,7 @@ TARGETS = ({"where": "one flow"}, {"where": "four flows", "settings": {"flows": 
 
 
 @dataclass(frozen=True)
-class VegasQueueParameters(DrawnPhases):
+class VegasQueueParameters(shared.DrawnPhases):
     bw: Rate = parameter("20mbit", Rate, "Rate of the bottleneck, each way.")
     delay: Duration = parameter("20ms", Duration, "Delay of the bottleneck, each way.")
     queue: Packets = parameter("300", Packets, "Packets that can wait for the bottleneck.")
@@ -30,7 +23,7 @@ class VegasQueueParameters(DrawnPhases):
     duration: Duration = parameter("20s", Duration, "How long the senders send.")
 
     def __post_init__(self) -> None:
-        require_count(self.flows, 50, f"{self.flows} flows")
+        shared.require_count(self.flows, 50, f"{self.flows} flows")
 
 
 def experiment(parameters: VegasQueueParameters) -> ExperimentSpec:
@@ -39,13 +32,13 @@ def experiment(parameters: VegasQueueParameters) -> ExperimentSpec:
     channel = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
     waiting = _MEAN * 8e3 * FULL_FRAME * number / parameters.bw.base
     ends = {"low": LEAST / _MEAN, "high": MOST / _MEAN}
-    spec = spec_of(
+    spec = shared.spec_of(
         __name__,
         __doc__,
         dumbbell(number, channel),
-        pair_flows(number, parameters.duration),
+        shared.pair_flows(number, parameters.duration),
         (congestion_control("vegas"),),
-        law_claim(__file__, METRIC, "vegas", waiting, **ends),
-        captures=pair_captures(number),
+        shared.law_claim(__file__, METRIC, "vegas", waiting, **ends),
+        captures=shared.pair_captures(number),
     )
     return parameters.with_phases(spec)

@@ -4,17 +4,8 @@ from collections.abc import Sequence
 
 from analysis.measures.results import Measured, RunResults
 from analysis.records.output import SocketSample
+from analysis.reporting import laws
 from analysis.reporting.formulas import FilledPath, window_limited_rate
-from analysis.reporting.laws import (
-    LawComparison,
-    LawGraph,
-    LawLine,
-    LawPoint,
-    law_report,
-    path_of,
-    payload_rate,
-    samples_of,
-)
 from experiments.study.reports import law, law_texts
 
 LAW = law(__file__)
@@ -23,30 +14,30 @@ _STEADY = (0.4, 0.9)
 _MBIT = 8e-6
 
 
-def compare(results: RunResults) -> LawComparison:
+def compare(results: RunResults) -> laws.LawComparison:
     """Return a point for each condition and repetition."""
-    path = path_of(results)
+    path = laws.path_of(results)
     points = tuple(
         point for measured in results.measured if (point := _point(measured, path)) is not None
     )
-    return LawComparison(
+    return laws.LawComparison(
         LAW,
         points,
         ("Receiver", "Rate (Mbit/s)"),
         _graph(points, path) if points else None,
-        *law_texts(__file__, trip=1000 * path.round_trip, rate=_MBIT * payload_rate(path)),
+        *law_texts(__file__, trip=1000 * path.round_trip, rate=_MBIT * laws.payload_rate(path)),
     )
 
 
-def _point(measured: Measured, path: FilledPath) -> LawPoint | None:
-    steady = _steady(samples_of(measured))
+def _point(measured: Measured, path: FilledPath) -> laws.LawPoint | None:
+    steady = _steady(laws.samples_of(measured))
     if len(steady) < 2:
         return None
     begin, end = steady[0], steady[-1]
     rate = (end.bytes_acked - begin.bytes_acked) / (end.time - begin.time)
     window = max(sample.peer_window for sample in steady)
-    law = window_limited_rate(window, path.round_trip, payload_rate(path))
-    return LawPoint(measured.trial.condition.label, window / 1000, _MBIT * rate, _MBIT * law)
+    law = window_limited_rate(window, path.round_trip, laws.payload_rate(path))
+    return laws.LawPoint(measured.trial.condition.label, window / 1000, _MBIT * rate, _MBIT * law)
 
 
 def _steady(samples: Sequence[SocketSample]) -> list[SocketSample]:
@@ -57,21 +48,23 @@ def _steady(samples: Sequence[SocketSample]) -> list[SocketSample]:
     return [sample for sample in samples if early <= sample.time <= late]
 
 
-def _graph(points: Sequence[LawPoint], path: FilledPath) -> LawGraph:
-    bend = path.round_trip * payload_rate(path) / 1000
+def _graph(points: Sequence[laws.LawPoint], path: FilledPath) -> laws.LawGraph:
+    bend = path.round_trip * laws.payload_rate(path) / 1000
     most = max(bend, *(point.x for point in points)) * 1.1
     across = [0.0, bend, most]
-    full = _MBIT * payload_rate(path)
+    full = _MBIT * laws.payload_rate(path)
     alone = [0.0, full, full * most / bend]
-    return LawGraph(
+    return laws.LawGraph(
         ("window that the receiver advertises (thousand bytes)", "rate (Mbit/s)"),
         (
-            LawLine("the law: window / round trip, at most the link's", across, [0.0, full, full]),
-            LawLine("window / round trip alone", across, alone, other=True),
+            laws.LawLine(
+                "the law: window / round trip, at most the link's", across, [0.0, full, full]
+            ),
+            laws.LawLine("window / round trip alone", across, alone, other=True),
         ),
         ([point.x for point in points], [point.measured for point in points]),
         tolerance=LAW.tolerance,
     )
 
 
-REPORT = law_report(LAW, compare)
+REPORT = laws.law_report(LAW, compare)
