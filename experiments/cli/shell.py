@@ -34,16 +34,7 @@ from topologies.shapes import chain, dumbbell, parking_lot, star, two_hosts
 from topologies.spec import Channel, TopologySpec
 from topologies.units import Duration, Rate, Share
 
-HELP = """\
-h1 COMMAND            run a command in h1
-h2 COMMAND &          start it, and go on at once
-sleep 5s              let virtual time go on
-link loss=10% ...     change the link: delay, loss, bandwidth, jitter, queue
-down 4s               lose every packet for a time
-unplug h1, plug h1    pull h1's cable, and plug it in again
-programs              list the programs with their ends
-help, exit            Ctrl-C interrupts the command that runs, Ctrl-D ends the network
-"""
+HELP = Path(__file__).with_name("shell.txt").read_text(encoding="utf-8")
 _SLICE = SECOND  # of virtual time between two looks at what was printed
 
 

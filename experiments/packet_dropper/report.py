@@ -30,13 +30,6 @@ HEAD = (
     "Spread / average",
     "Throughput (byte/s)",
 )
-NOTES = (
-    (
-        "Elapsed time of each repetition at the sender, in s. The spread is the mean distance from"
-        " the average, which is what the original's column holds."
-    ),
-    f"Throughput = {FRAME} x requests / average time, as in the original.",
-)
 _PUBLISHED = {"bw": "100mbit", "delay": "50us", "jitter": "0s", "requests": "100000"}
 """Settings of the published times; the delay is that of a laboratory's cables."""
 
@@ -94,7 +87,7 @@ def by_share(sweep: SweepRecord, swept: Sequence[SweptCell]) -> tuple[Listing, .
                 rows.append((f"published, {settings['loss']}", *cells(times, requests)))
         ours = [row["client_seconds"] for run in cell.runs for row in run]
         rows.append((cell.name, *cells([time for time in ours if time is not None], requests)))
-    return (Listing("Elapsed times", (varied(sweep), *HEAD), tuple(rows), NOTES),)
+    return (Listing("Elapsed times", (varied(sweep), *HEAD), tuple(rows), Q.notes),)
 
 
 def _settings(sweep: SweepRecord, cell: SweptCell) -> dict[str, str]:
@@ -117,7 +110,7 @@ def listings(results: RunResults) -> tuple[Listing, ...]:
     times = _published(results)
     theirs = [("published", *cells(times, requests))] if times else []
     head = (f"{parameter(results, 'loss')} dropped", *HEAD)
-    return (Listing("Elapsed times", head, (*theirs, *ours), NOTES),)
+    return (Listing("Elapsed times", head, (*theirs, *ours), Q.notes),)
 
 
 def _published(results: RunResults) -> list[float]:

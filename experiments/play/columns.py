@@ -15,7 +15,7 @@ from analysis.graphs.stored import KeptTimes, ack_columns, sent_columns
 from analysis.table import ColumnTable, RowGroups, TableColumn
 from experiments.playground import FIRST_PORT
 from topologies import untrusted
-from topologies.notation import json_value
+from topologies.notation import json_value, toml_file
 
 Columns = dict[str, np.ndarray[Any, Any]]
 BUCKET = 0.1  # seconds of a throughput's average
@@ -230,6 +230,8 @@ def _columns(table: ColumnTable, name: str) -> Columns:
 _OPEN, _DISORDER, _CWR, _RECOVERY, _LOSS = range(5)  # enum tcp_ca_state, include/uapi/linux/tcp.h
 _HYSTART = ("TcpExtTCPHystartTrainDetect", "TcpExtTCPHystartDelayDetect")
 _PROBED = "TcpExtTCPLossProbes"
+_TEXTS: dict[str, dict[str, str]] = toml_file(Path(__file__).with_name("events.toml"))
+_ENTERED = {_CWR: "reduced", _RECOVERY: "recovery", _LOSS: "timeout"}
 _KB = 1000  # as on the graphs' axes
 
 
@@ -250,16 +252,10 @@ def events(samples: Frame, probes: Frame, folder: Path) -> list[PlayEvent]:
     found = [event for flow in flows for event in _of_flow(_only(samples, flow), int(flow), grown)]
     if grown.get(_PROBED, 0):
         found += [
-            PlayEvent(float(time), int(flow), "tail loss probe", _PROBE_SENTENCE)
+            PlayEvent(float(time), int(flow), *_TEXTS["probe"].values())
             for time, flow in zip(probes.columns["time"], probes.columns["flow"], strict=True)
         ]
     return sorted(found, key=lambda event: event.time)
-
-
-_PROBE_SENTENCE = (
-    "No ACK came for two round trips although data was on its way, so the last segment was sent"
-    " again, as a tail loss probe (RFC 8985): its ACK tells what is missing without a time-out."
-)
 
 
 def _only(samples: Frame, flow: int) -> dict[str, Any]:
@@ -275,44 +271,21 @@ def _of_flow(rows: dict[str, Any], flow: int, grown: dict[str, int]) -> Iterator
         time = float(rows["time"][at])
         if not left and slow_start[at - 1] and not slow_start[at]:
             left = True
-            yield PlayEvent(time, flow, "slow start left", _left(rows, at, grown))
+            yield PlayEvent(time, flow, _TEXTS["left"]["name"], _left(rows, at, grown))
         if state[at] != state[at - 1] and state[at] in _ENTERED:
-            kind, sentence = _ENTERED[int(state[at])]
+            kind, sentence = _TEXTS[_ENTERED[int(state[at])]].values()
             window = (rows[name][at] / _KB for name in ("cwnd", "ssthresh"))
             yield PlayEvent(
                 time, flow, kind, sentence.format(*(f"{amount:.3g}" for amount in window))
             )
 
 
-_ENTERED = {
-    _CWR: (
-        "window reduced",
-        "The receiver reported a mark of congestion (ECN, RFC 3168), or the host's own queue was"
-        " full: the window shrinks without a loss. It is {0} kB, on its way to {1}.",
-    ),
-    _RECOVERY: (
-        "fast recovery",
-        "ACKs showed that a segment is missing, so it is sent again at once (RFC 5681, RFC 6675)."
-        " The window is {0} kB, and slow start would end at {1} kB.",
-    ),
-    _LOSS: (
-        "time-out",
-        "No ACK came until the retransmission timer ran out (RFC 6298). All that is on its way"
-        " counts as lost: the window falls to {0} kB, and slow start goes up to {1} kB.",
-    ),
-}
-
-
 def _left(rows: dict[str, Any], at: int, grown: dict[str, int]) -> str:
-    window = f"at a window of {rows['cwnd'][at - 1] / _KB:.3g} kB"
     if rows["state"][at] in (_RECOVERY, _LOSS, _CWR, _DISORDER):
-        return f"Slow start ended {window}: a loss or a mark showed that the path is full."
-    if any(grown.get(name, 0) for name in _HYSTART):
-        return (
-            f"Slow start ended {window} before any loss: HyStart saw the round trip grow, or ACKs"
-            " spread over it (the kernel's counter TCPHystartDelayDetect or TrainDetect grew)."
-        )
-    return f"Slow start ended {window}, by the congestion control's own judgement."
+        cause = "full"
+    else:
+        cause = "hystart" if any(grown.get(name, 0) for name in _HYSTART) else "other"
+    return _TEXTS["left"][cause].format(window=f"{rows['cwnd'][at - 1] / _KB:.3g}")
 
 
 def _grown(folder: Path) -> dict[str, int]:

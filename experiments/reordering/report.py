@@ -3,7 +3,6 @@
 import numpy as np
 
 from analysis.graphs.layers import GREY, Axis, Graph, GraphGroup, Layer, SeriesLook
-from analysis.measures.captures import DUPLICATES
 from analysis.measures.metrics import metric
 from analysis.measures.results import Measured, RunResults
 from analysis.reporting.answers import parameter
@@ -14,20 +13,13 @@ from analysis.reporting.written_answers import answers_from
 from experiments.study.reports import Quantities, by_condition
 
 Q = Quantities(__file__)
-_NOTES = (
-    "Every packet that was sent counts, also a retransmission; the order is that of sending"
-    " (RFC 4737). Extent: by how many places a packet came too late. Late time: how long"
-    " after the first packet that overtook it.",
-    f"{DUPLICATES}-reordered: the {DUPLICATES} packets before it were all sent after it, so"
-    f" that there were {DUPLICATES} duplicate ACKs.",
-)
 WAIT = 4
 """RACK first waits for a late packet a quarter of the least round trip (RFC 8985, section 6.2)."""
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
     """Return the path's effect on the order of packets, and TCP's reaction."""
-    path = by_condition(results, "What the path did", Q.group("PATH"), *_NOTES)
+    path = by_condition(results, "What the path did", Q.group("PATH"), *Q.notes)
     return path, by_condition(results, "What TCP made of it", Q.group("KERNEL"))
 
 

@@ -179,15 +179,7 @@ class BoundedProtocol(H11Protocol):
 
 
 _SNAPS = Path("/snap")
-_TEXT = """<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0; url={address}">
-<title>tcplab</title>
-<p><a href="{address}">Open the page</a></p>
-</html>
-"""
+_TEXT = Path(__file__).with_name("open.html").read_text(encoding="utf-8")
 
 
 @contextmanager

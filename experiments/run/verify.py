@@ -1,7 +1,4 @@
-"""A run, of which the files may be untrusted, repeated and compared byte by byte.
-
-Bytes of a frame have their names from RFC 791, 768, 8200 and 9293.
-"""
+"""A run, of which the files may be untrusted, repeated and compared byte by byte."""
 
 from __future__ import annotations
 
@@ -25,30 +22,22 @@ from testbed.modules import build_all
 from topologies import untrusted
 from topologies.data import digest, from_data
 from topologies.errors import TcplabError, UsageError
-from topologies.notation import json_value
+from topologies.notation import json_value, toml_file
 
 
-def _fields(layer: str, text: str) -> dict[int, str]:
-    pairs = (field.split(" ", 1) for field in text.split(", "))
-    return {int(start): f"{layer} {name}" for start, name in pairs}
+def _fields(layer: str, name: str = "") -> dict[int, str]:
+    return {int(start): f"{name or layer} {field}" for start, field in _FRAME[layer].items()}
 
 
+_FRAME = toml_file(Path(__file__).with_name("frame.toml"))
 _PAYLOAD = "payload"
-_ETHERNET = {**_fields("Ethernet", "0 destination, 6 source, 12 type"), 14: _PAYLOAD}
-_IPV4 = _fields(
-    "IP",
-    "0 version, 1 DSCP and ECN, 2 length, 4 identification, 6 fragment offset, 8 TTL, 9 protocol,"
-    " 10 checksum, 12 source, 16 destination, 20 options",
+_ETHERNET = {**_fields("Ethernet"), 14: _PAYLOAD}
+_IPV4, _IPV6, _TCP, _UDP = (
+    _fields("IPv4", "IP"),
+    _fields("IPv6", "IP"),
+    _fields("TCP"),
+    _fields("UDP"),
 )
-_IPV6 = _fields(
-    "IP", "0 version, 1 flow label, 4 length, 6 next header, 7 hop limit, 8 source, 24 destination"
-)
-_TCP = _fields(
-    "TCP",
-    "0 source port, 2 destination port, 4 sequence number, 8 acknowledgement number, 12 flags,"
-    " 14 window, 16 checksum, 18 urgent pointer, 20 options",
-)
-_UDP = _fields("UDP", "0 source port, 2 destination port, 4 length, 6 checksum")
 _IP = 14  # where IP's header begins
 
 

@@ -24,7 +24,7 @@ class Quantities(dict[str, ReportQuantity]):
 
     def __init__(self, file: str) -> None:
         content = toml_file(Path(file).with_name("quantities.toml"))
-        self._groups = content.pop("group")
+        self._groups, self.notes = content.pop("group"), tuple(content.pop("notes", ()))
         super().__init__({name: quantity(**row) for name, row in content.items()})
 
     def group(self, name: str) -> tuple[ReportQuantity, ...]:

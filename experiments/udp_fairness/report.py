@@ -27,18 +27,13 @@ from analysis.reporting.tables import Listing
 from analysis.reporting.written_answers import answers_from
 from experiments.study.reports import Quantities
 
-_NOTE = (
-    "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its jitter"
-    " is RFC 1889's."
-)
-
 
 def by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> tuple[Listing, ...]:
     rows = tuple(
         (cell.name, *(over_runs(measure, cell.runs) for measure in _COLUMNS.values()))
         for cell in cells
     )
-    return (Listing("Figures of each queue", (varied(sweep), *_COLUMNS), rows, (_NOTE,)),)
+    return (Listing("Figures of each queue", (varied(sweep), *_COLUMNS), rows, Q.notes),)
 
 
 def _of_tcp(
