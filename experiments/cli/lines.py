@@ -1,15 +1,13 @@
 """The commands in the order of the help. The launcher prints it before libraries are installed."""
 
 import sys
-import tomllib
 from pathlib import Path
 
 import testbed
+from topologies.notation import toml_file
 
 ABOUT = "TCP experiments on emulated networks: run, repeat, report."
-GROUPS: dict[str, dict[str, str]] = tomllib.loads(
-    Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
-)
+GROUPS: dict[str, dict[str, str]] = toml_file(Path(__file__).with_name("commands.toml"))
 """The line of each command, in the order of the help."""
 LINES = {name: line for group in GROUPS.values() for name, line in group.items()}
 
