@@ -218,13 +218,7 @@ def test_a_python_without_the_libraries_goes_on_in_ours(
     assert started == [[python, python, "-m", "experiments.sack", "--seed", "3"]]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("scheduler",),
-        ("worker", "tls://127.0.0.1:8786"),
-    ],
-)
+@pytest.mark.parametrize("words", [("scheduler",), ("worker", "tls://127.0.0.1:8786")])
 def test_a_cluster_without_its_libraries_ends_in_what_to_install(
     words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

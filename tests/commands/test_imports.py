@@ -26,14 +26,7 @@ TRAVELLING = [
     *sorted(f"experiments/{file.name}" for file in (ROOT / "experiments").glob("[!_]*.py")),
 ]
 
-MEASURING = (
-    "study",
-    "sweep",
-    "play",
-    "documentation",
-    "reporting",
-    "programs",
-)
+MEASURING = ("study", "sweep", "play", "documentation", "reporting", "programs")
 """Folders of experiments that compare or show what was measured."""
 
 

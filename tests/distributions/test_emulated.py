@@ -114,8 +114,7 @@ def test_on_ubuntus_kernel_with_its_rule_for_namespaces_the_packets_are_the_same
 
 
 @pytest.mark.parametrize(
-    ("scope", "remedy"),
-    [(2, "sysctl -w kernel.yama.ptrace_scope=1"), (3, "until the next start")],
+    ("scope", "remedy"), [(2, "sysctl -w kernel.yama.ptrace_scope=1"), (3, "until the next start")]
 )
 def test_where_users_may_not_trace_either_a_sentence_says_why(
     disk: Path, tmp_path: Path, scope: int, remedy: str

@@ -28,15 +28,7 @@ def test_a_build_in_another_folder_gives_the_same_bytes(
         if name:
             (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tmp_path / "copy" / name)
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "experiments.cli.main",
-        "release",
-        "--out",
-        tmp_path,
-    ]
+    command = [sys.executable, "-P", "-m", "experiments.cli.main", "release", "--out", tmp_path]
     place = {"PYTHONPATH": str(tmp_path / "copy")}
     subprocess.run(command, cwd=tmp_path / "copy", env=os.environ | place, check=True)
     assert (tmp_path / SUMS).read_text() == (Path(first) / SUMS).read_text()

@@ -5,16 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-_PROGRAMS = (
-    "cat",
-    "cp",
-    "dirname",
-    "head",
-    "mkdir",
-    "readlink",
-    "sh",
-    "sha256sum",
-)
+_PROGRAMS = ("cat", "cp", "dirname", "head", "mkdir", "readlink", "sh", "sha256sum")
 
 
 def link_programs(folder: Path) -> None:

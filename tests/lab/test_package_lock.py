@@ -87,11 +87,7 @@ def test_what_the_mirror_has_is_taken_from_it(mirrors: Path, report: Any) -> Non
 
 @pytest.mark.parametrize("by_now", [None, b"another"], ids=["gone", "another"])
 def test_what_the_mirror_has_no_longer_comes_from_the_past(
-    mirrors: Path,
-    address: str,
-    report: Any,
-    by_now: bytes | None,
-    monkeypatch: pytest.MonkeyPatch,
+    mirrors: Path, address: str, report: Any, by_now: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if by_now:
         (mirrors / "now/pool/thing_1_all.deb").write_bytes(by_now)
@@ -102,9 +98,7 @@ def test_what_the_mirror_has_no_longer_comes_from_the_past(
     assert fetched(mirrors, report) == b"old"
 
 
-def test_where_apt_knows_no_mirror_the_public_one_serves(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_apt_knows_no_mirror_the_public_one_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian, "repositories", dict)
     monkeypatch.delenv("TCPLAB_MIRROR", raising=False)
     monkeypatch.delenv("TCPLAB_SNAPSHOT", raising=False)

@@ -57,11 +57,7 @@ def test_an_archive_packed_twice_in_two_folders_is_the_same(tmp_path: Path) -> N
     assert (tmp_path / "one.tar.gz").read_bytes() == (tmp_path / "two.tar.gz").read_bytes()
     with tarfile.open(tmp_path / "one.tar.gz") as archive:
         modes = {member.name: member.mode for member in archive if member.isfile()}
-    assert modes == {
-        "tcplab-1/start": 0o755,
-        "tcplab-1/a/b.py": 0o644,
-        "tcplab-1/a/c.py": 0o644,
-    }
+    assert modes == {"tcplab-1/start": 0o755, "tcplab-1/a/b.py": 0o644, "tcplab-1/a/c.py": 0o644}
 
 
 def test_a_wheel_packed_twice_in_two_folders_is_the_same(tmp_path: Path) -> None:

@@ -16,10 +16,7 @@ from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.play.made_player import MadePlayer
 from tests.play.serving import served, wait_until
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM, reason=NO_CHROMIUM),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(not CHROMIUM, reason=NO_CHROMIUM)]
 WIDE, NARROW = (1400, 1000), (390, 844)
 GRAPHS = ("window", "rate", "trip", "flight", "sequence")
 KEYS = {"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39}

@@ -15,10 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = [named.name for named in catalogue()]
 UNPUBLISHED = ("playground", "own_transport", "home_uplink")  # of the live page and of labs
 PACKAGES = ("topologies", "testbed", "analysis", "experiments")
-NOT_FOR_STUDIES = (
-    "analysis.pages",
-    "analysis.analyze",
-)
+NOT_FOR_STUDIES = ("analysis.pages", "analysis.analyze")
 SHARED = ("experiments.spec", "experiments.study", "experiments.study.published")
 OTHER_MEANINGS = {
     "analysis/measures/flow_readings.py": "reordering: a field of ss",

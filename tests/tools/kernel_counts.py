@@ -92,11 +92,7 @@ def _sender(
     )
     source = f"{run.flow.sender} TcpRetransSegs"
     yield Truth(
-        trial.name,
-        "segments retransmitted",
-        source,
-        counted.get("TcpRetransSegs", 0.0),
-        shown,
+        trial.name, "segments retransmitted", source, counted.get("TcpRetransSegs", 0.0), shown
     )
 
 
@@ -133,11 +129,7 @@ def _path(
         towards = run.flow.receiver if way == "forward" else run.flow.sender
         counted = seen.lost + seen.dropped
         yield Truth(
-            trial.name,
-            f"packets lost towards {towards}",
-            f"drops of {seen.port}",
-            counted,
-            lost,
+            trial.name, f"packets lost towards {towards}", f"drops of {seen.port}", counted, lost
         )
 
 

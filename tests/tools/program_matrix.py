@@ -120,10 +120,7 @@ CASES = {
         "cd tokio && cargo build -q --release",
     ),
     "gRPC in Go": MatrixCase(
-        "./grpc/probe server",
-        "./grpc/probe",
-        (),
-        "cd grpc && GOFLAGS=-mod=mod go build -o probe .",
+        "./grpc/probe server", "./grpc/probe", (), "cd grpc && GOFLAGS=-mod=mod go build -o probe ."
     ),
     "HTTP/3 (aioquic)": MatrixCase(
         f"PYTHONPATH=lib {PYTHON} http3.py server",

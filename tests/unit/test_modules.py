@@ -96,8 +96,7 @@ def test_natively_a_module_is_refused_in_one_sentence(
     monkeypatch.setattr("testbed.native.obstacles", list)
     monkeypatch.setattr("experiments.run.request.obstacles", list)
     monkeypatch.setattr(
-        "experiments.run.seed.run_natively",
-        lambda *_: pytest.fail("a module was loaded"),
+        "experiments.run.seed.run_natively", lambda *_: pytest.fail("a module was loaded")
     )
     done = CliRunner().invoke(
         tcplab, ["run", "custom_cc", "--testbed", "native", "--out", str(tmp_path)]

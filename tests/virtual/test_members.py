@@ -51,14 +51,7 @@ def member(*words: str, up: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
     env(1) takes back what the tests may have been started with: after nohup(1), SIGHUP is ignored.
     """
-    command = [
-        "env",
-        "--default-signal",
-        sys.executable,
-        "-m",
-        "experiments.cli.main",
-        *words,
-    ]
+    command = ["env", "--default-signal", sys.executable, "-m", "experiments.cli.main", *words]
     stderr = subprocess.PIPE
     with subprocess.Popen(command, stderr=stderr, text=True, cwd=ROOT) as process:
         try:
@@ -243,10 +236,7 @@ def test_a_signal_ends_the_scheduler_and_frees_its_port(ending: str) -> None:
 def test_a_worker_stays_on_loopback_like_its_scheduler(ready_lab: Lab, ending: str) -> None:
     at, own = free_port(), free_port()
     words = ["worker", f"tls://127.0.0.1:{at}", "--slots", "1", "--port", str(own)]
-    with (
-        scheduler(at),
-        started_member(*words, up=WORKER_IS_UP) as process,
-    ):
+    with scheduler(at), started_member(*words, up=WORKER_IS_UP) as process:
         assert ("127.0.0.1", own) in listening(process)
         assert {host for host, _ in listening(process)} == {"127.0.0.1"}
         assert "CERTIFICATE_REQUIRED" in refusal(own)
@@ -258,9 +248,7 @@ def test_a_worker_stays_on_loopback_like_its_scheduler(ready_lab: Lab, ending: s
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "127.0.0.1:8786", "lab1", "inproc://"])
-def test_an_address_without_tls_is_refused_everywhere(
-    address: str,
-) -> None:
+def test_an_address_without_tls_is_refused_everywhere(address: str) -> None:
     no_lab: Any = None
     done = CliRunner().invoke(tcplab, ["worker", address])
     assert done.exit_code == 2 and "is not tls://HOST:PORT" in done.output
