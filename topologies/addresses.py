@@ -96,11 +96,8 @@ def address_of(topology: TopologySpec, host: str) -> str:
 
 def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str, str], ...]:
     """(address, MAC) of every other interface in the same segment."""
-    return tuple(
-        (other.address, other.mac)
-        for other in _by_segment(topology)[interface.segment]
-        if other is not interface
-    )
+    others = _by_segment(topology)[interface.segment]
+    return tuple((each.address, each.mac) for each in others if each is not interface)
 
 
 def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ...]:

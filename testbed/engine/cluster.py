@@ -160,16 +160,12 @@ class ClusterEngine:
     def _submit(self, waiting: Iterator[Task], futures: Any, pending: set[Future[Any]]) -> None:
         room = 2 * sum(self.slots.values()) + 2 - len(pending)
         for task in islice(waiting, max(0, room)):
-            future = self.client.submit(
-                perform,
-                task.function,
-                task.arguments,
-                self.kernel,
-                key=task.key,
-                pure=False,
-                resources={f"guest-{self.identity[:16]}": 1},
-                priority=-next(self.order),
-            )
+            what = (perform, task.function, task.arguments, self.kernel)
+            how: dict[str, Any] = {
+                "resources": {f"guest-{self.identity[:16]}": 1},
+                "priority": -next(self.order),
+            }
+            future = self.client.submit(*what, key=task.key, pure=False, **how)
             pending.add(future)
             futures.add(future)
 

@@ -131,17 +131,14 @@ def _ways(topology: TopologySpec, hosts: list[str]) -> list[tuple[str, str]]:
     return [(one, other) for one in hosts for other in hosts if one != other]
 
 
-@dataclass(frozen=True, eq=False)
-class LinkValues:
-    """Values that channels of ports get, such as {"loss": "10%"}."""
+LinkValues = tuple[list[str], dict[str, Any]]
+"""Ports, and values that their channels get, such as {"loss": "10%"}."""
 
-    ports: tuple[str, ...]
-    values: dict[str, Any]
 
-    def of(self, channel: Channel) -> Channel:
-        """Return a channel with these values. Raises UsageError."""
-        changed: Channel = from_data(Channel, {**to_data(channel), **self.values}, "link")
-        return changed
+def _changed(channel: Channel, change: LinkValues) -> Channel:
+    """Return a channel with these values. Raises UsageError."""
+    changed: Channel = from_data(Channel, to_data(channel) | change[1], "link")
+    return changed
 
 
 class DrivenNetwork:
@@ -234,11 +231,11 @@ class DrivenNetwork:
     def _do_link(
         self, ports: list[str], values: dict[str, Any], at: int, lasts: int | None
     ) -> None:
-        change, changes = LinkValues(tuple(ports), values), self._changes
+        change, changes = (ports, values), self._changes
         if lasts is None:  # for good, under the changes that are for a time
 
             def keep() -> None:
-                self._channels |= {name: change.of(self._channels[name]) for name in change.ports}
+                self._channels |= {name: _changed(self._channels[name], change) for name in ports}
 
             self._later(at, lambda: self._reshape(keep))
         else:
@@ -302,7 +299,7 @@ class DrivenNetwork:
         prepare()
         for name, channel in self._channels.items():
             for change in self._changes:
-                channel = change.of(channel) if name in change.ports else channel
+                channel = _changed(channel, change) if name in change[0] else channel
             if channel != self._shaped[name]:
                 self._shaped[name] = channel
                 self._live.change(name, channel)

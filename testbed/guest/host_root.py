@@ -88,8 +88,7 @@ def make_root(host: str, pid: int, folders: HostFolders) -> None:
     root = root_of(host)
     root.mkdir()
     _mount("tmpfs", root, "tmpfs", 0, "mode=0755")
-    for name in _SCRATCH:
-        place = root / name
+    for place in (root / name for name in _SCRATCH):
         place.mkdir(parents=True)
         place.chmod(0o1777)
     for link, target in folders.links:
@@ -158,10 +157,8 @@ def _make_devices(dev: Path) -> None:
 
 
 def _name_hosts(etc: Path, addresses: Mapping[str, str]) -> None:
-    hosts = "".join(
-        f"{address} {name}\n{ipv6_of(address)} {name} ip6-{name}\n"
-        for name, address in addresses.items()
-    )
+    rows = (f"{at} {name}\n{ipv6_of(at)} {name} ip6-{name}\n" for name, at in addresses.items())
+    hosts = "".join(rows)
     files = {
         "hosts": f"127.0.0.1 localhost\n::1 localhost ip6-localhost\n{hosts}",
         "gai.conf": "precedence ::ffff:0:0/96 100\n",  # IPv4 first: every server listens there

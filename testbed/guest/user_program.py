@@ -57,7 +57,11 @@ class EventLoop:
                 heapq.heappop(self._timers)[2]()
             if deadline is not None and now >= deadline:
                 return until()
-            self._arm(deadline)
+            moments = [moment for moment, _number, _action in self._timers[:1]]
+            moments += [] if deadline is None else [deadline]
+            first = min(moments, default=0)
+            value = (ctypes.c_long * 4)(0, 0, first // _SECOND, first % _SECOND)
+            _libc.timerfd_settime(self._clock, _ABSOLUTE, value, None)
             self._handle(None)
         return True
 
@@ -65,13 +69,6 @@ class EventLoop:
         """Handle what there is now."""
         while self._handle(0):
             pass
-
-    def _arm(self, deadline: int | None) -> None:
-        moments = [moment for moment, _number, _action in self._timers[:1]]
-        moments += [] if deadline is None else [deadline]
-        first = min(moments, default=0)
-        value = (ctypes.c_long * 4)(0, 0, first // _SECOND, first % _SECOND)
-        _libc.timerfd_settime(self._clock, _ABSOLUTE, value, None)
 
     def _handle(self, timeout: int | None) -> bool:
         events = [number for number, _event in self._poll.poll(timeout) if number != self._clock]

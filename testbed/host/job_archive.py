@@ -84,7 +84,9 @@ def files_of(*modules: str) -> tuple[Path, ...]:
             continue
         followed.add(name)
         own = _own_files(name)
-        files.update(own, _packages_around(own))
+        around = {parent for file in own for parent in file.parents if parent.is_relative_to(CODE)}
+        packages = (parent / "__init__.py" for parent in around if parent != CODE)
+        files.update(own, filter(Path.is_file, packages))
         for file in own:
             names = _names_in(file) if file.suffix == ".py" else set[str]()
             waiting += filter(_OURS.fullmatch, names)
@@ -105,12 +107,6 @@ def _own_files(name: str) -> list[Path]:
     # The Rust sources of core/, or in an installed copy a library such as _core.abi3.so.
     rust = sorted((place.parent / place.name.lstrip("_") / "src").glob("*.rs"))
     return rust or sorted(place.parent.glob(f"{place.name}.*so"))
-
-
-def _packages_around(files: list[Path]) -> Iterator[Path]:
-    for folder in {parent for file in files for parent in file.relative_to(CODE).parents}:
-        if folder.name and (CODE / folder / "__init__.py").is_file():
-            yield CODE / folder / "__init__.py"
 
 
 def _names_in(file: Path) -> set[str]:
@@ -137,9 +133,8 @@ def _all_files() -> list[Path]:
     """Return every module of all packages, their tables and the engine's sources or library."""
     files: list[Path] = []
     for folder in (CODE / package for package in PACKAGES):
-        compiled = [*folder.glob("*/core/src/*.rs")] or [*folder.rglob("*.so")]
-        read = [file for ending in (".py", *_DATA) for file in folder.rglob(f"*{ending}")]
-        files += [*read, *compiled]
+        files += [*folder.glob("*/core/src/*.rs")] or [*folder.rglob("*.so")]
+        files += [file for ending in (".py", *_DATA) for file in folder.rglob(f"*{ending}")]
     return sorted(files)
 
 

@@ -93,15 +93,9 @@ def started(
     try:
         try:
             with on_processor(processor):
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=console,
-                    stderr=console,
-                    pass_fds=[*descriptors, alive],
-                    start_new_session=True,
-                    cwd="/",
-                )
+                streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": console}
+                streams |= {"stderr": console, "pass_fds": [*descriptors, alive]}
+                process = subprocess.Popen(command, start_new_session=True, cwd="/", **streams)
         except OSError as error:
             if not is_absent(error):
                 raise
@@ -201,13 +195,10 @@ def _verdict(out: Path, status: int) -> float:
 
 def _object(text: bytes, name: str) -> dict[str, Any]:
     """Parse a job's JSON; a guest may have written anything. Raises TcplabError."""
-    try:
-        parsed = json_value(text)
-    except ValueError:
-        parsed = None
-    if not isinstance(parsed, dict):
-        raise TcplabError(f"The run's {name} is not what a run writes.", "Run it again.")
-    return parsed
+    with suppress(ValueError):
+        if isinstance(parsed := json_value(text), dict):
+            return parsed
+    raise TcplabError(f"The run's {name} is not what a run writes.", "Run it again.")
 
 
 def _sentence(value: object, otherwise: str = "") -> str:
@@ -235,12 +226,13 @@ _READ = 1 << 16  # bytes from the end of the console
 
 def waits(out: Path) -> list[str]:
     """Return a sentence for each program that waited for time in loops; known after the end."""
-    found = filter(None, map(_WAITED.fullmatch, _said(out)))
-    return [
-        f"{name} waited for time in a loop {'once' if count == '1' else f'{count} times'}, which"
-        f" moved it by {int(moved) / 1e6:.3g} s"
-        for name, count, moved in (match.groups() for match in found)
-    ]
+    sentences = []
+    for found in filter(None, map(_WAITED.fullmatch, _said(out))):
+        name, count, moved = found.groups()
+        times = "once" if count == "1" else f"{count} times"
+        moves = f"moved it by {int(moved) / 1e6:.3g} s"
+        sentences.append(f"{name} waited for time in a loop {times}, which {moves}")
+    return sentences
 
 
 def spin(out: Path) -> str:

@@ -176,11 +176,8 @@ def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
 
 def memory_holders(console: str) -> list[MemoryHolder]:
     """Return the largest holders of used-up memory; empty if the kernel printed none."""
-    holders = [
-        MemoryHolder(size, f"{file}:{number}", function)
-        for size, file, number, function in _HOLDER.findall(console)
-        if file != _ALLOCATOR
-    ][:_MOST]
+    found = (each for each in _HOLDER.findall(console) if each[1] != _ALLOCATOR)
+    holders = [MemoryHolder(size, f"{file}:{at}", name) for size, file, at, name in found][:_MOST]
     smallest = _SMALLEST_SHARE * holders[0].size_bytes if holders else 0.0
     return [holder for holder in holders if holder.size_bytes >= smallest]
 

@@ -47,10 +47,8 @@ def warnings(facts: Facts) -> list[str]:
     late, waited = facts["timer_late_seconds"], float(facts["waited_seconds"])
     sentences = []
     if late["one_in_a_hundred"] > LATE:
-        sentences.append(
-            f"Timers were late: one in a hundred by {1e3 * late['one_in_a_hundred']:.1f} ms or"
-            f" more, the latest by {1e3 * late['most']:.1f} ms."
-        )
+        by = f"one in a hundred by {1e3 * late['one_in_a_hundred']:.1f} ms or more"
+        sentences.append(f"Timers were late: {by}, the latest by {1e3 * late['most']:.1f} ms.")
     if waited > _WAITING * seconds:
         sentences.append(f"Its programs waited {waited:.1f} s for a processor in {seconds:.0f} s.")
     for name, most, what in (
@@ -85,23 +83,12 @@ def observe(process: int, proc: Path = Path("/proc")) -> Facts:
         None if old is None or new is None else new - old
         for old, new in zip(before, after, strict=True)
     )
-    return {
-        "seconds": time.monotonic() - begun,
-        "naps": len(late),
-        "timer_late_seconds": _summary(late),
-        "waited_seconds": sum(waited.values()),
-        "pressure_seconds": pressure,
-        "stolen_seconds": stolen,
-    }
-
-
-def _summary(late: list[float]) -> dict[str, float]:
     ordered = sorted(late) or [0.0]
-    return {
-        "median": ordered[len(ordered) // 2],
-        "one_in_a_hundred": ordered[min(len(ordered) - 1, math.ceil(0.99 * len(ordered)))],
-        "most": ordered[-1],
-    }
+    summary = {"median": ordered[len(ordered) // 2], "most": ordered[-1]}
+    summary["one_in_a_hundred"] = ordered[min(len(ordered) - 1, math.ceil(0.99 * len(ordered)))]
+    facts: Facts = {"seconds": time.monotonic() - begun, "naps": len(late)}
+    facts |= {"timer_late_seconds": summary, "waited_seconds": sum(waited.values())}
+    return facts | {"pressure_seconds": pressure, "stolen_seconds": stolen}
 
 
 def _counted(proc: Path) -> tuple[float | None, float | None]:

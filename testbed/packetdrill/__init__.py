@@ -70,17 +70,12 @@ class ScriptOutcome:
 
     def as_data(self) -> dict[str, Any]:
         failure = self.failure or ScriptFailure(None, "")
-        return {
-            "script": self.case.script.name,
-            "variant": self.case.variant,
-            "passed": self.passed,
-            "line": failure.line,
-            "text": self.case.script.line(failure.line) if failure.line else "",
-            "message": failure.what,
-            "expected": failure.expected,
-            "came": failure.came,
-            "seconds": self.seconds,
-        }
+        script = self.case.script
+        text = script.line(failure.line) if failure.line else ""
+        data = {"script": script.name, "variant": self.case.variant, "passed": self.passed}
+        data |= {"line": failure.line, "text": text, "message": failure.what}
+        data |= {"expected": failure.expected, "came": failure.came, "seconds": self.seconds}
+        return data
 
 
 _Numbered = tuple[int, ScriptCase]
@@ -157,13 +152,8 @@ class ScriptRunner:
 
     def _data(self, cases: list[_Numbered]) -> dict[str, Any]:
         rows = [
-            {
-                "name": case.name,
-                "script": case.script.file,
-                "arguments": list(case.arguments),
-                "settings": list(case.settings),
-                "capture": f"{number}.pcap" if self.captures else "",
-            }
+            {"name": case.name, "script": case.script.file, "arguments": case.arguments}
+            | {"settings": case.settings, "capture": f"{number}.pcap" if self.captures else ""}
             for number, case in cases
         ]
         return {"cases": rows, "seconds": VIRTUAL_SECONDS, "confined": self.confined}

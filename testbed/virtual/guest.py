@@ -282,9 +282,10 @@ def require_limits(limits: Limits) -> None:
     ):
         most = resource.getrlimit(number)[1]
         if most != resource.RLIM_INFINITY and most < needed:
-            wanted = f"A guest with {limits.memory_mib} MiB of memory needs a limit of {name} of"
+            sized = f"A guest with {limits.memory_mib} MiB of memory"
+            wanted = f"{sized} needs a limit of {name} of {needed:,} or more"
             remedy = f"Raise it (ulimit {option}) in the shell, or where your system sets it."
-            raise TcplabError(f"{wanted} {needed:,} or more; here it is {most:,}.", remedy)
+            raise TcplabError(f"{wanted}; the limit here is {most:,}.", remedy)
 
 
 def _kernel(settings: GuestSettings) -> list[str]:

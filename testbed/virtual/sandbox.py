@@ -86,13 +86,8 @@ class Sandbox(ABC):
         return None
 
     def _lab_files(self) -> dict[str, Path]:
-        lab = self.lab
-        return {
-            "/lab/linux": lab.kernel,
-            "/lab/init": lab.init,
-            "/lab/image.squashfs": lab.image,
-            "/lab/code.pyc": self.code,
-        }
+        programs = {"/lab/linux": self.lab.kernel, "/lab/init": self.lab.init}
+        return programs | {"/lab/image.squashfs": self.lab.image, "/lab/code.pyc": self.code}
 
     def _host_folders(self) -> dict[str, Path]:
         """Return the guest's path of each of the folders; those that are in others come later."""
@@ -177,28 +172,18 @@ class Supervised(Sandbox):
     def command(self) -> list[str]:
         """Return the command line of `confine`; makes the folders that it names."""
         self._make_folders()
-        return [
-            str(self.lab.confine),
-            "--report",
-            str(self.report),
-            *_options("--place", self._read()),
-            *_options("--own", self._written()),
-            *_options("--set", VARIABLES),
-            *self._limits(),
-        ]
+        folders = [*_options("--place", self._read()), *_options("--own", self._written())]
+        own = [*folders, *_options("--set", VARIABLES), *self._limits()]
+        return [str(self.lab.confine), "--report", str(self.report), *own]
 
     @property
     def second(self) -> Path | None:
         return self.scratch / "tmp"
 
     def _read(self) -> dict[str, Path]:
-        return {
-            "/": self.scratch / "root",
-            **self._lab_files(),
-            "/lab/job.pyz": Path(f"/proc/self/fd/{self.job}"),
-            "/proc/cpuinfo": Path("/proc/cpuinfo"),
-            **self._host_folders(),
-        }
+        job, processor = Path(f"/proc/self/fd/{self.job}"), Path("/proc/cpuinfo")
+        files = {"/": self.scratch / "root", **self._lab_files(), "/lab/job.pyz": job}
+        return files | {"/proc/cpuinfo": processor, **self._host_folders()}
 
     def _written(self) -> dict[str, Path]:
         devices = {name: Path(name) for name in _DEVICES if os.access(name, os.R_OK | os.W_OK)}
@@ -273,12 +258,8 @@ class SandboxChoice:
 
     def as_data(self) -> dict[str, Any]:
         """Return the entry of a manifest: name, Landlock's version, refused and missing."""
-        return {
-            "name": self.kind.name,
-            "landlock": self.landlock,
-            "refused": dict(self.refused),
-            "missing": self.missing,
-        }
+        known = {"name": self.kind.name, "landlock": self.landlock}
+        return known | {"refused": dict(self.refused), "missing": self.missing}
 
 
 @functools.cache
@@ -325,16 +306,10 @@ def _failure(kind: type[Sandbox], confine: Path) -> str:
         except TcplabError:
             return "not installed"
         try:
-            done = subprocess.run(
-                [*command, "/lab/linux", "--probe"],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_PATIENCE,
-                check=False,
-                pass_fds=descriptors,
-                cwd="/",
-            )
+            options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True}
+            options |= {"text": True, "check": False, "cwd": "/", "pass_fds": descriptors}
+            probe = [*command, "/lab/linux", "--probe"]
+            done = subprocess.run(probe, timeout=_PATIENCE, **options)
         except OSError as error:
             return "not installed" if is_absent(error) else str(error)
         except subprocess.TimeoutExpired:

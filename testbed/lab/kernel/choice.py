@@ -8,7 +8,6 @@ linux-6.18.tar.xz          a tarball
 """
 
 import hashlib
-import os
 import re
 import shutil
 import tarfile
@@ -64,12 +63,8 @@ class OwnTree:
             listed = set(git(self.folder, *words).split("\0")[:-1])
             known = ((name, self.folder / name) for name in listed)
             return sorted(name for name, file in known if file.is_symlink() or file.is_file())
-        names = []
-        for place, folders, files in os.walk(self.folder):
-            links = [name for name in folders if Path(place, name).is_symlink()]
-            paths = (Path(place, name) for name in (*files, *links))
-            names += [path.relative_to(self.folder).as_posix() for path in paths]
-        return sorted(names)
+        paths = (path for path in self.folder.rglob("*") if path.is_symlink() or path.is_file())
+        return sorted(path.relative_to(self.folder).as_posix() for path in paths)
 
     def digest(self) -> str:
         """SHA-256 over the paths and contents of all files."""
@@ -191,7 +186,7 @@ class OwnIngredients:
     def digest(self) -> str:
         """Return the digest of all ingredients; empty without any."""
         digests = [self.source.digest()] if self.source else []
-        digests += [digest_of(patch) for patch in self.patches]
+        digests += map(digest_of, self.patches)
         return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16] if digests else ""
 
 

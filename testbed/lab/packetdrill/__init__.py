@@ -6,7 +6,6 @@ The source is fetched by git, or taken from a clone or tarball in $TCPLAB_PACKET
 import hashlib
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.builds import BuildReport, Workshop, cache
@@ -31,12 +30,7 @@ _REMEDY = f"Name a clone or a tarball of packetdrill's repository in {NAMED_SOUR
 # Its own makefile and list of objects, with our clock, and linked for any guest. No -Werror: other
 # compilers warn of other things.
 _MAKE = (
-    "make",
-    "-C",
-    "source",
-    "-f",
-    "Makefile.Linux",
-    "CFLAGS=-O2",
+    *("make", "-C", "source", "-f", "Makefile.Linux", "CFLAGS=-O2"),
     "packetdrill-ext-libs=../clock.o -static -Wl,--wrap=times -lpthread -lrt -ldl",
     PACKETDRILL,
 )
@@ -45,18 +39,9 @@ _MAKE = (
 _WHOLE = "assert(len >= sizeof(struct _tcp_info));"
 
 
-@dataclass(frozen=True)
-class PinnedCommit:
-    """source.toml: the repository's address, the commit, and the SHA-256 of what is used of it."""
-
-    url: str
-    commit: str
-    sha256: str
-
-
-def pinned_commit() -> PinnedCommit:
-    """Read source.toml."""
-    return PinnedCommit(**toml_file(HERE / "source.toml"))
+def pinned_commit() -> dict[str, str]:
+    """Return source.toml: `url` and `commit`, and the `sha256` of what is used of it."""
+    return toml_file(HERE / "source.toml")
 
 
 def packetdrill_recipe() -> Recipe:
@@ -73,7 +58,7 @@ def _build(workshop: Workshop) -> Facts:
     workshop = sealed(workshop, *_TOOLS)
     origin = _obtain(workshop)
     digest = digest_of_folder(workshop.folder / "source")
-    is_pinned = digest == pinned_commit().sha256
+    is_pinned = digest == pinned_commit()["sha256"]
     if not is_pinned and NAMED_SOURCE not in os.environ:
         raise TcplabError(f"{origin} does not have the SHA-256 that is pinned.", _REMEDY)
     note = "" if is_pinned else ", which is not what is pinned"
@@ -90,16 +75,16 @@ def _build(workshop: Workshop) -> Facts:
 def _obtain(workshop: Workshop) -> str:
     """Leave packetdrill's own folder in the workshop as `source`; return where it came from."""
     named, wanted = os.environ.get(NAMED_SOURCE), pinned_commit()
-    origin = named or wanted.url
+    origin = named or wanted["url"]
     if named and not Path(named).is_dir() and not Path(named).is_file():
         raise TcplabError(f"{Path(named).absolute()} is neither a clone nor a tarball.", _REMEDY)
     try:
         if not named:
-            command = ["sh", "-c", _FETCH, wanted.url, wanted.commit]
+            command = ["sh", "-c", _FETCH, wanted["url"], wanted["commit"]]
             workshop.run("Fetching packetdrill", command, network=True)
         elif Path(named).is_dir():
             clone = ["git", "-C", named, "archive", "--output"]
-            run([*clone, workshop.folder / _TARBALL, wanted.commit, _INSIDE])
+            run([*clone, workshop.folder / _TARBALL, wanted["commit"], _INSIDE])
         else:
             shutil.copy(named, workshop.folder / _TARBALL)
         workshop.run("Unpacking packetdrill", ["tar", "-xf", _TARBALL, "--one-top-level=unpacked"])
@@ -113,7 +98,7 @@ def _obtain(workshop: Workshop) -> str:
     if not found:
         raise TcplabError(f"{origin} has no {_INSIDE}.", _REMEDY)
     shutil.move(found[0], workshop.folder / "source")
-    return named or f"{wanted.url} at {wanted.commit[:12]}"
+    return named or f"{wanted['url']} at {wanted['commit'][:12]}"
 
 
 def digest_of_folder(folder: Path) -> str:
