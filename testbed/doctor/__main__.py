@@ -49,24 +49,12 @@ def _disk(machine: ExaminedMachine) -> Finding:
 
 
 CHECKS: tuple[Check, ...] = (
-    checks.architecture,
-    checks.instructions,
-    _sandbox,
-    checks.privileges,
-    checks.container,
-    checks.windows,
+    *(checks.architecture, checks.instructions, _sandbox),
+    *(checks.privileges, checks.container, checks.windows),
     lambda machine: checks.tools(machine, brought=any(map(Path.exists, cache.BROUGHT))),
-    _lab,
-    doctor.modules,
-    doctor.queues,
-    doctor.congestion_controls,
-    doctor.open_vswitch,
-    doctor.module_signatures,
-    checks.clock,
-    checks.virtual_machine,
-    checks.load,
-    checks.available_memory,
-    _disk,
+    *(_lab, doctor.modules, doctor.queues, doctor.congestion_controls, doctor.open_vswitch),
+    *(doctor.module_signatures, checks.clock, checks.virtual_machine, checks.load),
+    *(checks.available_memory, _disk),
     lambda _machine: checks.leftovers(len(stale()), len(orphans())),
 )
 

@@ -3,11 +3,13 @@
 import os
 import re
 import time
+from pathlib import Path
 
 from testbed.doctor import NETEM, CheckSubject, ExaminedMachine, Finding, has_module, takes_modules
 from testbed.host.packages import NATIVE, install_command, of_tools
 from testbed.lab.ready import NOT_A_RELEASE
 from testbed.virtual.sandbox import SandboxChoice
+from topologies.notation import toml_file
 
 _CAP_SYS_ADMIN, _CAP_NET_ADMIN = 21, 12  # capabilities(7)
 _NUMPY_NEEDS = ("ssse3", "sse4_1", "sse4_2", "popcnt")
@@ -127,24 +129,8 @@ def leftovers(journals: int, folders: int) -> Finding:
 
 
 _SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies")
-_VENDORS = {  # what the firmware or the kernel calls itself: name, and what is known of its timing
-    "virtualbox": (
-        "VirtualBox",
-        "its timers may be milliseconds late: give the machine 2 processors or more",
-    ),
-    "vmware": ("VMware", "its clock may jump after a pause of the machine"),
-    "parallels": ("Parallels", "its timers may be milliseconds late"),
-    "qemu": (
-        "QEMU",
-        "without KVM everything takes ten times as long: rates above 10 Mbit/s are not reached",
-    ),
-    "kvm": ("KVM", ""),
-    "firecracker": ("Firecracker", ""),
-    "xen": ("Xen", ""),
-    "microsoft corporation": ("Hyper-V", "its clock may jump after a pause of the machine"),
-    "amazon ec2": ("Amazon EC2", ""),
-    "google": ("Google Compute Engine", ""),
-}
+_VENDORS: dict[str, list[str]] = toml_file(Path(__file__).with_name("vendors.toml"))
+"""What a virtual machine calls itself: its name, and what is known of its timing."""
 _TRUST = "trust virtual runs, or compare only what runs side by side"
 _MUCH_STEAL = 0.02
 _MUCH_PRESSURE = 20.0  # percent of the last minute in which something waited for a processor

@@ -14,52 +14,21 @@ from pathlib import Path
 
 from testbed.host import CODE
 from topologies.errors import TcplabError
+from topologies.notation import toml_file
 
 YES = "TCPLAB_YES"
 """Set by `./tcplab --yes`: missing packages are installed without a question."""
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 """The distribution's programs: a user's own ones elsewhere on the PATH do not count."""
 
-NATIVE = {
-    "mnexec": "mininet",
-    "ovs-vswitchd": "openvswitch-switch",
-    "iperf": "iperf",
-    "tcpdump": "tcpdump",
-    "tc": "iproute2",
-    "unshare": "util-linux",
-    "mount": "mount",
-}
-COMPILER = {"gcc": "gcc", "/usr/include/stdio.h": "libc6-dev"}
-KERNEL = {
-    **COMPILER,
-    "ld": "binutils",
-    "make": "make",
-    "flex": "flex",
-    "bison": "bison",
-    "bc": "bc",
-    "xz": "xz-utils",
-    "patch": "patch",
-    "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
-}
-PACKETDRILL = {"git": "git"}
-COMPARISON = {"tcptrace": "tcptrace"}
-"""Tests compare the engine with it."""
-ENGINE = {"cargo": "cargo"}
-"""Compiles the engine that reads captures; Debian's package brings rustc and gcc."""
-TYPED = {"curl": "curl"}
-"""Guides type it into hosts, which see this computer's programs."""
-TEST = {**COMPARISON, **KERNEL, **TYPED}
-MORE_TESTS = {
-    "qemu-system-x86_64": "qemu-system-x86",
-    "mmdebstrap": "mmdebstrap",
-    "shellcheck": "shellcheck",
-    "vagrant": "vagrant",
-    "bwrap": "bubblewrap",
-}
-"""Only root, who tests submissions, is offered these."""
-
-TOOLS = {**TEST, **MORE_TESTS, **NATIVE, **PACKETDRILL, **ENGINE}
-
+_GROUPS: dict[str, dict[str, str]] = toml_file(Path(__file__).with_name("packages.toml"))
+"""Programs, or files, to their packages, by what they are for."""
+NATIVE, COMPILER, ENGINE, COMPARISON = (
+    _GROUPS[name] for name in ("native", "compiler", "engine", "comparison")
+)
+TEST = COMPARISON | COMPILER | _GROUPS["kernel"] | _GROUPS["typed"]
+MORE_TESTS = _GROUPS["more_tests"]
+TOOLS = {tool: package for group in _GROUPS.values() for tool, package in group.items()}
 
 MISSING = "Missing here:"
 """By which the output of a command tells that it lacked a package."""

@@ -23,6 +23,7 @@ from testbed.lab import tools as tools_recipe
 from testbed.lab.kernel import DEFAULT, kernel_version
 from testbed.release.archive import PIP, called, python_module
 from topologies.errors import TcplabError
+from topologies.notation import toml_file
 
 COPYRIGHT, GPL = "COPYRIGHT", "GPL-2"
 LOCKS = {image_recipe.LOCK: image_recipe.SUITE, tools_recipe.LOCK: tools_recipe.SUITE}
@@ -70,27 +71,8 @@ LARGEST = 100_000_000
 LAB = "tcplab-lab"
 _NOT_SOURCE = (".*", "runs", "build", "dist", "target", "*.egg-info", "*.so", "__pycache__")
 _C_LIBRARY = re.compile(r"GLIBC_2\.(\d+)")
-_LAB_METADATA = f"""\
-Metadata-Version: 2.4
-Name: {LAB}
-Version: {VERSION}
-Summary: The lab kernel of tcplab, and the image, programs and sandbox of its guests
-License-Expression: GPL-2.0-only AND LicenseRef-Debian-packages
-License-File: {GPL}
-License-File: {COPYRIGHT}
-License-File: SOURCES.md
-Classifier: Operating System :: POSIX :: Linux
-Requires-Python: >=3.11
-Description-Content-Type: text/markdown
-
-"""
-# The oldest platform of indexes: all programs of the lab are static, or bring their libraries.
-_LAB_TAGS = """\
-Wheel-Version: 1.0
-Generator: tcplab
-Root-Is-Purelib: false
-Tag: py3-none-manylinux_2_17_x86_64
-"""
+_METADATA, _TAGS = toml_file(Path(__file__).with_name("lab-wheel.toml")).values()
+"""Those of the lab's wheel."""
 
 
 def make_wheels(
@@ -135,8 +117,8 @@ def _lab_wheel(work: Path, entries: Iterable[Entry], texts: Entry) -> Path:
     (about / "licenses/SOURCES.md").write_text(page)
     for name in texts.files:
         shutil.copyfile(texts.folder / name, about / "licenses" / name)
-    (about / "METADATA").write_text(_LAB_METADATA + page)
-    (about / "WHEEL").write_text(_LAB_TAGS)
+    (about / "METADATA").write_text(_METADATA.replace("VERSION", VERSION) + page)
+    (about / "WHEEL").write_text(_TAGS)
     return _packed(tree, work / "lab-wheel")
 
 

@@ -14,6 +14,7 @@ from testbed.builds.debian import contents, extract, read_lock
 from testbed.guest.programs import run
 from testbed.lab.tools import LOCK as TOOLS_LOCK
 from testbed.lab.tools import SQUASH, by_loader, fetched_command, sealed
+from topologies.notation import toml_file
 
 HERE = Path(__file__).parent
 SUITE = "bookworm"
@@ -24,31 +25,12 @@ LOCK = HERE / "packages.lock"
 BUILD_SPACE = 400_000_000
 """Bytes: unpacked 200 MB, image 60 MB."""
 
-_MODULES = "usr/lib/python3/dist-packages"
-LEFT_OUT = (
-    # Pages, other languages and character sets, and what only installers read.
-    *(f"usr/share/{name}/" for name in ("bash-completion", "doc", "info", "lintian", "locale")),
-    *("usr/share/man/", "usr/share/perl5/", "usr/lib/x86_64-linux-gnu/gconv/"),
-    *("usr/bin/dpkg", "usr/bin/localedef", "usr/bin/openssl", "usr/bin/ovs-dpctl"),
-    *("usr/bin/ovsdb-client", "usr/bin/ovsdb-tool"),
-    *(f"usr/lib/python3.11/{name}" for name in ("pydoc_data/", "test/", "turtle")),
-    *(f"{_MODULES}/{name}/" for name in ("mininet/examples", "ovs", "pkg_resources")),
-    *(f"{_MODULES}/{name}/" for name in ("scapy/contrib", "sortedcontainers")),
-)
-"""Beginnings of paths that no guest needs."""
+LEFT_OUT, LINKS, TEXTS = toml_file(HERE / "image.toml").values()
+LEFT_OUT = tuple(LEFT_OUT)
 MERGED = ("bin", "lib", "lib64", "sbin")
 """Folders of / that are links into /usr, as Debian's own installer makes them before it unpacks a
 package.
 """
-LINKS = {
-    "var/run": "../run",
-    "var/lock": "../run/lock",
-    # What update-alternatives would have made.
-    "usr/bin/which": "which.debianutils",
-    "usr/bin/awk": "mawk",
-    "usr/sbin/ovs-vswitchd": "../lib/openvswitch-switch/ovs-vswitchd",
-}
-TEXTS = {"etc/hosts": "127.0.0.1 localhost\n", "etc/hostname": "lab\n"}
 ACCOUNTS = ("passwd", "group")
 _PYTHON = "usr/lib/python3.11"
 # The root is read-only, so every start of Python would compile its modules again. The hash of the

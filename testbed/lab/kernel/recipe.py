@@ -23,7 +23,7 @@ from pathlib import Path
 from testbed.builds import FOLDER, Workshop, cache, need_space
 from testbed.builds.cache import Facts, Recipe
 from testbed.host.packages import present
-from testbed.lab.kernel import KernelVersion, kernel_version
+from testbed.lab.kernel import HERE, KernelVersion, kernel_version
 from testbed.lab.kernel.choice import (
     LAB_KERNEL,
     KernelChoice,
@@ -35,34 +35,13 @@ from testbed.lab.kernel.choice import (
 from testbed.lab.kernel.source import TARBALL, ObtainedSource, obtain
 from testbed.lab.tools import sealed
 from topologies.errors import CommandError, TcplabError
+from topologies.notation import toml_file
 
 _BASH = ("bash", "-o", "pipefail", "-e", "-c")
 MODULE_TREE = "modules.tar.gz"
 """5800 files, 45 MB, 10 MB compressed; unpacked in 0.3 s (xz: 7 MB, and 18 s to make)."""
 
-# As the kernel's own scripts/package/install-extmod-build chooses, without the headers of drivers.
-# The order of names, owners and times are fixed: the same tree gives the same file. Old kernels
-# lack some of the folders.
-PACK_TREE = """\
-present() { ls -d "$@" 2>/dev/null || true; }
-cd tree
-{
-    find . -maxdepth 1 -type f \\
-        \\( -name Makefile -o -name Kbuild -o -name .config -o -name Module.symvers \\)
-    find $(present include/{asm-generic,config,crypto,generated,kunit,linux,math-emu,net,trace}) \\
-        $(present include/{uapi,vdso}) -type f
-    find $(present arch/um arch/x86/include arch/x86/um arch/x86/Makefile.um) \\
-        $(present scripts/{basic,include,mod}) -type f \\
-        \\( -name '*.h' -o -name '*.sh' -o -name 'Makefile*' -o -name fixdep -o -name modpost \\)
-    find scripts -maxdepth 1 -type f \\
-        \\( -name 'Makefile*' -o -name '*.include' -o -name module-common.c -o -name '*.awk' \\
-        -o -name '*.lds' -o -name '*.sh' -o -name check-local-export \\)
-} | sort -u |
-    tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=go-w -cf - -T - |
-    gzip -n9
-"""
-
-
+PACK_TREE, PACK_SELFTESTS, COPY_TUNNEL = toml_file(HERE / "scripts.toml").values()
 SYMBOL_VERSIONS = "Module.symvers"
 """The kernel's exported symbols: all that a module needs of it that its source does not give."""
 
@@ -97,23 +76,6 @@ SYMBOLS = "linux.debug"
 _KEEP_SYMBOLS = ("objcopy", "--only-keep-debug", "--compress-debug-sections")
 SELFTESTS, TUNNEL = "selftests.tar.gz", "tun.ko"
 """160 scripts in 7.2, 240 KB, 36 KB compressed; and the driver, empty if the kernel has its own."""
-
-# The order of names, owners and times are fixed: the same tree gives the same file.
-PACK_SELFTESTS = """\
-cd tree/tools/testing/selftests/net/packetdrill 2>/dev/null || cd "$(mktemp -d)"
-find . -maxdepth 1 -type f | sort |
-    tar --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=go-w -cf - -T - |
-    gzip -n9
-"""
-# Built as a module from outside, for the kernel's configuration does not have it.
-COPY_TUNNEL = f"""\
-: >{TUNNEL}
-mkdir tunnel
-cp tree/drivers/net/tun.c tunnel
-cp tree/drivers/net/tun_*.h tunnel 2>/dev/null || true
-printf 'obj-m := tun.o\\nccflags-y := -DCONFIG_TUN_MODULE=1\\n' >tunnel/Kbuild
-cp tunnel/Kbuild tunnel/Makefile
-"""
 
 
 def build_tunnel(build: KernelBuild) -> None:

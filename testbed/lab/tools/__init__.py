@@ -17,16 +17,7 @@ LOCK = Path(__file__).with_name("packages.lock")
 SUITE = "bookworm"
 WANTED = ("bubblewrap", "squashfs-tools")
 BUBBLEWRAP, SQUASH, LOADER = "bwrap", "mksquashfs", "ld-linux-x86-64.so.2"
-FILES = (
-    *("usr/bin/bwrap", "usr/bin/mksquashfs"),
-    *(f"lib/x86_64-linux-gnu/{name}" for name in (LOADER, "libc.so.6", "libm.so.6")),
-    *(f"lib/x86_64-linux-gnu/{name}" for name in ("libcap.so.2", "libpthread.so.0")),
-    *(f"lib/x86_64-linux-gnu/{name}" for name in ("libgcc_s.so.1", "liblzma.so.5")),
-    "lib/x86_64-linux-gnu/libselinux.so.1",
-    *(f"lib/x86_64-linux-gnu/{name}" for name in ("liblzo2.so.2", "libz.so.1")),
-    *(f"usr/lib/x86_64-linux-gnu/{name}" for name in ("libpcre2-8.so.0", "liblz4.so.1")),
-    "usr/lib/x86_64-linux-gnu/libzstd.so.1",
-)
+FILES = tuple(Path(__file__).with_name("files.txt").read_text().split())
 """Paths in the packages; libgcc_s ends threads (pthread_exit(3)), and no program names it."""
 _FOLDERS = {file.rpartition("/")[0] for file in FILES}
 
