@@ -103,14 +103,10 @@ def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str,
 def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ...]:
     """Return (MAC, port of the switch) of every interface, if the switch has a choice."""
     macs = {interface.port.name: interface.mac for interface in interfaces(topology)}
-    ports = topology.ports_of[switch]
-    return tuple(
-        (macs[name], port.name)
-        for port in ports
-        if len(ports) > 2
-        for name in sorted(_joined(topology, topology.far_end(port), without=switch))
-        if name in macs
-    )
+    ports = topology.ports_of[switch] if len(topology.ports_of[switch]) > 2 else []
+    joined = {port: _joined(topology, topology.far_end(port), without=switch) for port in ports}
+    pairs = ((name, port.name) for port, names in joined.items() for name in sorted(names))
+    return tuple((macs[name], port) for name, port in pairs if name in macs)
 
 
 def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:

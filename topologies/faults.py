@@ -114,9 +114,6 @@ def partition(topology: TopologySpec, groups: Iterable[Iterable[str]]) -> tuple[
     if len(sets) < 2 or not all(sets) or len(everyone) > len(set(everyone)):
         problem = "A partition has two or more groups of different hosts."
         raise UsageError(problem, 'Write partition({"h1"}, {"h2", "h3"}).')
-    return tuple(
-        Spot(port.name, tuple(sorted(set(everyone) - group)))
-        for group in sets
-        for port in topology.ports
-        if port.peer in group and port.node not in hosts
-    )
+    ports = [port for port in topology.ports if port.node not in hosts]
+    others = [(group, tuple(sorted(set(everyone) - group))) for group in sets]
+    return tuple(Spot(p.name, rest) for group, rest in others for p in ports if p.peer in group)

@@ -15,19 +15,7 @@ from testbed.builds.debian import LockedPackage, apt_output, mirror
 from topologies.errors import TcplabError
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-CONFIGURATION = f"""\
-Dir::Etc::main "/dev/null";
-Dir::Etc::parts "/dev/null";
-Dir::Etc::sourceparts "/dev/null";
-Dir::Etc::preferencesparts "/dev/null";
-Dir::Etc::sourcelist "{FOLDER}/apt/sources.list";
-Dir::State "{FOLDER}/apt";
-Dir::State::status "{FOLDER}/apt/status";
-Dir::Cache "{FOLDER}/apt";
-APT::Sandbox::User "root";
-APT::Install-Recommends "false";
-Acquire::Languages "none";
-"""
+CONFIGURATION = Path(__file__).with_name("apt.txt").read_text().replace("FOLDER", FOLDER)
 _URI = re.compile(r"(?m)^'([^']+)' (\S+) \d+ SHA256:([0-9a-f]{64})$")
 _ENVIRONMENT = {"APT_CONFIG": f"{FOLDER}/apt/apt.conf", "DEBIAN_FRONTEND": "noninteractive"}
 

@@ -34,13 +34,8 @@ def engine_recipe(released: bool = False) -> Recipe:
     """Return the recipe of a checkout's engine, `released` as it comes with the code."""
     sources = (CORE / "Cargo.toml", CORE / "Cargo.lock", *sorted((CORE / "src").glob("*.rs")))
     machine = f"{sys.platform} {platform.machine()}"
-    return Recipe(
-        "engine",
-        sources,
-        (LIBRARY,),
-        lambda workshop: build_engine(workshop, released),
-        "" if machine == COMES_FOR else machine,
-    )
+    variant = "" if machine == COMES_FOR else machine
+    return Recipe("engine", sources, (LIBRARY,), lambda work: build_engine(work, released), variant)
 
 
 def engine_file() -> Path:

@@ -125,12 +125,8 @@ def _row(module: KernelModule, job: JobContext) -> dict[str, Any]:
         remedy = "Its init function must return tcp_register_congestion_control(&...)."
         raise TcplabError(f"{problem}: there are {', '.join(names)}.", remedy)
     digest = hashlib.sha256(job.attached(f"{module.name}.ko")).hexdigest()
-    return {
-        "module": module.name,
-        "algorithm": module.algorithm,
-        "digest": digest,
-        "found": _line_of(module.name),
-    }
+    row = {"module": module.name, "algorithm": module.algorithm, "digest": digest}
+    return row | {"found": _line_of(module.name)}
 
 
 def insert(name: str, file: Path) -> None:

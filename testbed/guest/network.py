@@ -74,14 +74,9 @@ class LiveNetwork:
     ) -> subprocess.Popen[bytes]:
         """Start a program on a node with stdout and stderr in `output`."""
         with output.open("ab") as file, network_namespace(self.pid(node)):
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                env=os.environ | environment,
-                start_new_session=True,
-            )
+            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": file}
+            streams |= {"stderr": subprocess.STDOUT, "env": os.environ | environment}
+            return subprocess.Popen(command, start_new_session=True, **streams)
 
     def output(self, node: str, command: list[str], text: str = "") -> str:
         """Return the output of a command that must succeed on a node. Raises CommandError."""

@@ -138,14 +138,9 @@ def empty_network(shells: bool = False, bridges: bool = False) -> Any:
     quiet = BridgeSwitch if bridges else QuietSwitch
     # Skips Mininet.init, which sets resource limits and sysctls of the machine.
     Mininet.inited = True
-    mininet = Mininet(
-        switch=ShellSwitch if shells else quiet,
-        host=Host if shells else QuietHost,
-        link=QuietCable,
-        intf=QuietInterface,
-        controller=None,
-        build=False,
-    )
+    host, switch = (Host, ShellSwitch) if shells else (QuietHost, quiet)
+    options = {"link": QuietCable, "intf": QuietInterface, "controller": None, "build": False}
+    mininet = Mininet(switch=switch, host=host, **options)
     mininet.built = True  # skips an `ifconfig lo up` for every host
     return mininet
 

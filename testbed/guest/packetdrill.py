@@ -112,12 +112,9 @@ def _run(case: dict[str, Any], folder: Path, start: list[str], seconds: float) -
     output, limit = _read(process, begun + seconds)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # with what the script left in the background
-    return {
-        "status": None if limit else process.wait(),
-        "limit": limit,
-        "output": output.decode(errors="replace"),
-        "seconds": time.monotonic() - begun,
-    }
+    outcome = {"status": None if limit else process.wait(), "limit": limit}
+    seconds = time.monotonic() - begun
+    return outcome | {"output": output.decode(errors="replace"), "seconds": seconds}
 
 
 def _read(process: Popen[bytes], deadline: float) -> tuple[bytes, str]:

@@ -90,14 +90,10 @@ def _built(
     module: KernelModule, kernel: str, prepare: Prepare, report: BuildReport | None
 ) -> BuiltModule:
     install_missing(MODULE_TOOLS)
-    recipe = Recipe(
-        "module",
-        (),
-        (LOADED, WITH_LINES),
-        lambda work: _build(work, module, prepare),
-        f"{module.name} {module.digest} {kernel} {compiler()}",
-        (LIMITS, _KBUILD, FIXED, _STRIP),
-    )
+    variant = f"{module.name} {module.digest} {kernel} {compiler()}"
+    steps = (LIMITS, _KBUILD, FIXED, _STRIP)
+    outputs, build = (LOADED, WITH_LINES), lambda work: _build(work, module, prepare)
+    recipe = Recipe("module", (), outputs, build, variant, steps)
     entry = cache.ready(recipe, report or BuildReport())
     content = (entry.folder / LOADED).read_bytes()
     digest, warnings = entry.files[LOADED], str(entry.facts["warnings"])

@@ -26,6 +26,7 @@ from testbed.host.supervise import Limits
 from testbed.lab.ready import Lab
 from testbed.lab.tools import bubblewrap_command
 from topologies.errors import TcplabError, is_absent
+from topologies.notation import toml_file
 
 OUT = "/lab/out"
 HOST = "/lab/host"
@@ -214,29 +215,8 @@ _NOBODY = 65534
 _ALL_USERS = ["0", "0", "4294967295"]  # user_namespaces(7): every user is itself
 _LANDLOCK_CREATE_RULESET, _ASK_VERSION = 444, 1  # landlock_create_ruleset(2)
 _FULL_LANDLOCK = 6  # its first version that keeps signals and abstract sockets in
-_REMEDIES = {  # what may be in the words of a sandbox that failed, and what to do then
-    "notifications: Device or resource busy": (
-        "A supervisor of system calls watches this program already, and the kernel allows one: run"
-        " outside of that container."
-    ),
-    "notifications: Invalid argument": "Start Linux 5.19 or later.",
-    "as ptrace(2) may": (
-        "sudo sysctl -w kernel.yama.ptrace_scope=1 (a 3 stays until the next start: take it out of"
-        " /etc/sysctl.d); in a container, start that with --cap-add SYS_PTRACE."
-    ),
-    "keep a descriptor": (
-        "A guest needs 8193 open files, and ulimit -Hn says how many you may have: ask for more in"
-        " /etc/security/limits.conf, or of a container with --ulimit nofile=16384."
-    ),
-    "seccomp filter": (
-        "This system, perhaps a container, does not let programs install seccomp filters: run"
-        " outside of it, or start it with --security-opt seccomp=unconfined."
-    ),
-    "": (
-        "Install bubblewrap and allow namespaces: sudo sysctl -w user.max_user_namespaces=10000, on"
-        " Ubuntu kernel.apparmor_restrict_unprivileged_userns=0."
-    ),
-}
+_REMEDIES: dict[str, str] = toml_file(Path(__file__).with_name("remedies.toml"))
+"""What may be in the words of a sandbox that failed, and what to do then."""
 
 
 @dataclass(frozen=True)
