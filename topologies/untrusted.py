@@ -91,6 +91,11 @@ def tail(folder: Path, name: str | PurePath, most: int) -> str:
         return file.read(most).decode(errors="replace")
 
 
+def tail_if_any(folder: Path, name: str | PurePath, most: int) -> str:
+    """Return such a tail, empty of what is no regular file."""
+    return tail(folder, name, most) if is_file(folder, name) else ""
+
+
 def digest(folder: Path, name: str | PurePath) -> str:
     """Return the SHA-256 of a file in hexadecimal digits. Raises FileNotFoundError, StrangeFile."""
     with opened(folder, name) as file:

@@ -67,11 +67,8 @@ def _place(name: str) -> str:
     return f"{ARCHIVE}/{name.replace('.', '/')}"
 
 
-def _own_file(name: str) -> str:
-    return _place(name) + ("/__init__.py" if hasattr(sys.modules[name], "__path__") else ".py")
-
-
 def _own_code(name: str) -> CodeType:
     """Return the code of a module of tcplab, with the file of its text in a job's archive."""
     source = zipimporter(_place(name).rpartition("/")[0]).get_source(name)
-    return compile(source or "", _own_file(name), "exec", dont_inherit=True)
+    ending = "/__init__.py" if hasattr(sys.modules[name], "__path__") else ".py"
+    return compile(source or "", _place(name) + ending, "exec", dont_inherit=True)

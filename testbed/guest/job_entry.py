@@ -45,13 +45,9 @@ class OrderLine:
     def __init__(self) -> None:
         self._device = os.open(ORDERS, os.O_RDWR | os.O_CLOEXEC)
 
-    def say(self, message: Any) -> None:
-        """Send a message. Raises OSError for one that is too long."""
-        os.write(self._device, json.dumps(message).encode())
-
     def next(self, message: Any) -> Any:
-        """Send a message, and return the next order."""
-        self.say(message)
+        """Send a message, and return the next order. Raises OSError for one that is too long."""
+        os.write(self._device, json.dumps(message).encode())
         return json_value(os.read(self._device, LONGEST))
 
 

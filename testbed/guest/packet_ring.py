@@ -84,10 +84,9 @@ class PacketRing:
 
     def take(self) -> None:
         """Write the packets of full blocks, which the kernel can fill again."""
-        while self._is_full():
+        while self._memory[(status := self._next * self.block + _STATUS)] & _USER:
             self._write()
-            begin = self._next * self.block
-            struct.pack_into("=I", self._memory, begin + _STATUS, _KERNEL)
+            struct.pack_into("=I", self._memory, status, _KERNEL)
             self._next, self._taken = (self._next + 1) % _BLOCKS, 0
 
     def flush(self) -> None:
@@ -103,10 +102,6 @@ class PacketRing:
         self._memory.close()
         self._socket.close()
         os.close(self._out)
-
-    def _is_full(self) -> bool:
-        (status,) = struct.unpack_from("=I", self._memory, self._next * self.block + _STATUS)
-        return bool(status & _USER)
 
     def _write(self) -> None:
         """Write the packets of the next block that were not written yet."""
@@ -124,7 +119,8 @@ class PacketRing:
         """Return records of the next packets. One loop without calls: it is of every packet."""
         memory, at, pieces = self._memory, self._at, list[bytes]()
         unpack, pack, take = _FRAME.unpack_from, _RECORD.pack, pieces.append
-        is_loopback, most = self.interface == _LOOPBACK, self._most
+        is_loopback = self.interface == _LOOPBACK
+        most = HEADERS if self._written > self.whole else _LONGEST
         for _ in range(count):
             step, seconds, nanoseconds, kept, length, status, mac = unpack(memory, at)
             begin, frame, at = at + mac, at, at + step
@@ -137,11 +133,6 @@ class PacketRing:
             take(data)
         self._at = at
         return pieces
-
-    @property
-    def _most(self) -> int:
-        """Bytes that are kept of a packet."""
-        return HEADERS if self._written > self.whole else _LONGEST
 
 
 def _tagged(data: bytes, memory: mmap.mmap, frame: int, status: int) -> bytes:

@@ -100,15 +100,12 @@ def perform(data: Any, job: JobContext) -> None:
     prepare_programs()
     with network(topology, disposable=True, shells=True, has_lines=job.virtual) as live:
         job.enter("ready")
+        first, second, *_ = topology.named("host")
+        shaper = next((port.node for port in topology.ports if port.channel), first)
+        known = {"diagram": topology.diagram, "first": first, "second": second, "shaper": shaper}
         with _terminal(Mailbox(job.delivery), *data["size"]):
-            print(_help(topology), flush=True)
+            print(_HELP.format(**known), flush=True)
             ShapedCLI(live)
-
-
-def _help(topology: TopologySpec) -> str:
-    first, second, *_ = topology.named("host")
-    shaper = next((port.node for port in topology.ports if port.channel), first)
-    return _HELP.format(diagram=topology.diagram, first=first, second=second, shaper=shaper)
 
 
 @contextmanager

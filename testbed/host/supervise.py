@@ -212,8 +212,7 @@ def _number(value: object) -> float:
 
 
 def _last_words(out: Path) -> str:
-    names = (name for name in (CONSOLE, LOG) if untrusted.is_file(out, name))
-    texts = (untrusted.tail(out, name, _LONGEST) for name in names)
+    texts = (untrusted.tail_if_any(out, name, _LONGEST) for name in (CONSOLE, LOG))
     lines = [line[:_LONGEST_LINE] for text in texts for line in text.splitlines()[-8:]]
     return _sentence("\n".join(lines)).strip() or "(none)"
 
@@ -241,7 +240,5 @@ def spin(out: Path) -> str:
 
 
 def _said(out: Path) -> list[str]:
-    if not untrusted.is_file(out, CONSOLE):
-        return []
-    lines = untrusted.tail(out, CONSOLE, _READ).splitlines()
+    lines = untrusted.tail_if_any(out, CONSOLE, _READ).splitlines()
     return [words for _, sign, words in (line.partition(_SIGN) for line in lines) if sign]

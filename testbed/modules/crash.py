@@ -278,7 +278,9 @@ def explained(
             " stopped.",
         )
     if panic := PANIC.search(console):
-        crashed = f"The guest's kernel crashed: {_meant(panic[1].strip())}."
+        words = panic[1].strip()
+        meant = (f"{each} ({words})" for sign, each in _MEANINGS.items() if words.startswith(sign))
+        crashed = f"The guest's kernel crashed: {next(meant, words)}."
         remedy = f"Correct {names}; only its guest has ended. The kernel's words are in {CONSOLE}."
         return TcplabError(f"{crashed}\n{backtrace(console, modules, kernel)}", remedy)
     if error.problem.startswith(NO_RESULT):
@@ -292,14 +294,9 @@ def _error(problem: str, lines: str, remedy: str) -> TcplabError:
     return TcplabError("\n".join(filter(None, (problem, lines))), remedy)
 
 
-def _meant(words: str) -> str:
-    meaning = next((meaning for sign, meaning in _MEANINGS.items() if words.startswith(sign)), "")
-    return f"{meaning} ({words})" if meaning else words
-
-
 def _console(out: Path) -> str:
     """Return the end of the kernel's output; a module may have printed lines of any length."""
-    text = untrusted.tail(out, CONSOLE, _LOG_BYTES) if untrusted.is_file(out, CONSOLE) else ""
+    text = untrusted.tail_if_any(out, CONSOLE, _LOG_BYTES)
     return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines())
 
 
@@ -309,12 +306,8 @@ def _stood_still(out: Path, panicked: bool) -> bool:
     The end is the panic that GuestProcesses.stop_kernel caused, or now.
     """
     try:
-        end = _changed(out, CONSOLE) if panicked else time.time()
-        return end - _changed(out, EVENTS) > _STANDSTILL
+        with untrusted.opened(out, EVENTS) as events, untrusted.opened(out, CONSOLE) as console:
+            end = os.fstat(console.fileno()).st_mtime if panicked else time.time()
+            return end - os.fstat(events.fileno()).st_mtime > _STANDSTILL
     except (FileNotFoundError, untrusted.StrangeFile):
         return False
-
-
-def _changed(out: Path, name: str) -> float:
-    with untrusted.opened(out, name) as file:
-        return os.fstat(file.fileno()).st_mtime

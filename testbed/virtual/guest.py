@@ -265,11 +265,6 @@ def guest(settings: GuestSettings, code: Path, archive: bytes) -> Iterator[Runni
             yield RunningGuest(process, processes, bounds, line)
 
 
-def lacking(lab: Lab) -> dict[str, bool]:
-    """Return the features that the guest lacks; empty, so that no packet moves, if it has all."""
-    return {} if lab.open_vswitch else {"open_vswitch": False}
-
-
 def require_limits(limits: Limits) -> None:
     """Raises TcplabError if this process may not have what the guest's kernel needs."""
     # Limits that `confine` cannot raise (testbed/lab/kernel/confine.c), with ulimit's options.

@@ -27,7 +27,7 @@ from testbed.host.processes import claimed_processor
 from testbed.host.scratch import scratch
 from testbed.host.supervise import CONSOLE, Limits, Progress, Usage, usage_of
 from testbed.lab.ready import Lab
-from testbed.virtual.guest import EPOCH, GuestSettings, RunningGuest, guest, lacking
+from testbed.virtual.guest import EPOCH, GuestSettings, RunningGuest, guest
 from testbed.virtual.processes import give, take_back
 from testbed.virtual.sandbox import ordinary_user
 from topologies.errors import TcplabError
@@ -114,7 +114,9 @@ def run_in_guest(
             if known is not None:  # its kernel takes no orders
                 files, facts = {ORDER: json.dumps(ordered(data, seed)).encode()}, {"ahead": True}
                 data = known
-            archive = job_archive(module, data, files, clock=EPOCH, **facts, **lacking(lab))
+            archive = job_archive(
+                module, data, files, clock=EPOCH, **facts, open_vswitch=lab.open_vswitch
+            )
             running = started.enter_context(guest(settings, compiled_code(lab), archive))
         ended = running.follow(progress)
     return usage_of(ended, out)
@@ -132,7 +134,9 @@ _PATIENCE = 300.0  # seconds that a guest may take until it waits, on a busy mac
 def guest_ahead(settings: GuestSettings, module: str, known: Any) -> Iterator[RunningGuest]:
     """Provide a guest that waits, without processor time, and knows `known`. Raises TcplabError."""
     lab = settings.lab
-    archive = job_archive(module, known, None, ahead=True, clock=EPOCH, **lacking(lab))
+    archive = job_archive(
+        module, known, None, ahead=True, clock=EPOCH, open_vswitch=lab.open_vswitch
+    )
     with guest(replace(settings, takes_orders=True), compiled_code(lab), archive) as running:
         if running.first_message("A guest", _PATIENCE) != WAITING:
             raise TcplabError("The guest did not say that it waits.", "Run it again.")
@@ -155,11 +159,6 @@ class _KeptGuest:
     known: dict[str, int] = field(default_factory=dict)
     orders: int = 0
     cpu_seconds: float = 0.0
-
-    def is_spent(self) -> bool:
-        """Return whether it has carried so much that another one has to follow."""
-        most = _SHARE * self.running.bounds.limits.wall_seconds
-        return self.orders >= _MOST_ORDERS or self.cpu_seconds > most
 
     def run(self, order: Any, out: Path, progress: Progress) -> Usage:
         """Carry an order out, with its results in `out`. Raises TcplabError, and is of no use."""
@@ -207,7 +206,9 @@ class GuestKeeper:
         """Run as `run_in_guest`, in a guest that knows `known`, used or new. Raises TcplabError."""
         key = json.dumps([lab.digests, module, known, repr(limits)], sort_keys=True)
         guest = self._guests.get(threading.get_ident())
-        if guest is None or guest.key != key or guest.is_spent():
+        most = _SHARE * limits.wall_seconds
+        is_of_use = guest and guest.key == key and guest.orders < _MOST_ORDERS
+        if guest is None or not is_of_use or guest.cpu_seconds > most:
             self.forget()
             guest = self._started(key, lab, module, known, limits)
             self._guests[threading.get_ident()] = guest
