@@ -97,11 +97,3 @@ class ShapedCLI(CLI):  # type: ignore[misc]  # Mininet has no types
                 if node in self._live.mininet and node not in self._live.topology.named("switch"):
                     with network_namespace(self._live.pid(node)):
                         netlink.apply(addressing(self._live.topology, node))
-
-    def do_source(self, line: str) -> None:
-        """Read commands from an input file.
-        Usage: source <file>"""
-        if len(line.split()) == 1 and not Path(line.strip()).is_file():
-            print(f"*** Error: {line.strip()} is no file of this network.")
-            return
-        super().do_source(line)

@@ -8,10 +8,8 @@ it for orders of the same network. Between two orders what it left is checked as
 
 from __future__ import annotations
 
-import functools
 import json
 import shutil
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -34,24 +32,11 @@ from topologies.errors import TcplabError
 from topologies.untrusted import digest_of
 
 _JOB = "testbed.guest.compiling"
-_COMPILING = threading.Lock()  # a sweep starts guests in several threads
 
 
 def compiled_code(lab: Lab) -> Path:
-    """Return the program that runs jobs in guests of this lab. Raises TcplabError.
-
-    If the cache cannot be written to, it is compiled for this process alone.
-    """
-    try:
-        return compiled_entry(lab).folder / COMPILED
-    except TcplabError as error:
-        if not isinstance(error.__cause__, OSError):
-            raise
-    with _COMPILING:
-        folder = Path(_own_folder(lab.image).name)
-        if not (folder / COMPILED).exists():
-            _compile(lab, folder)
-    return folder / COMPILED
+    """Return the program that runs jobs in guests of this lab. Raises TcplabError."""
+    return compiled_entry(lab).folder / COMPILED
 
 
 def compiled_entry(lab: Lab) -> cache.Entry:
@@ -64,12 +49,6 @@ def compiled_entry(lab: Lab) -> cache.Entry:
     image = lab.digests.get("image") or digest_of(lab.image)
     recipe = cache.Recipe("code", (), (COMPILED,), build, f"{image} {code_digest()}")
     return cache.ready(recipe, BuildReport())
-
-
-@functools.cache
-def _own_folder(_image: Path) -> tempfile.TemporaryDirectory[str]:
-    """Return a folder for guests of an image, which goes when this process ends."""
-    return tempfile.TemporaryDirectory(prefix="tcplab-code-")
 
 
 def _compile(lab: Lab, folder: Path) -> None:

@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from testbed.builds import cache
-from testbed.lab.tools import bubblewrap_command
-from testbed.virtual import run, sandbox
 from topologies.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
@@ -33,14 +30,3 @@ def test_a_traceback_shows_lines_of_our_modules(ready_lab, tmp_path: Path) -> No
     log = (tmp_path / "job.log").read_text()
     assert 'File "/lab/job.pyz/testbed/guest/job_entry.py"' in log
     assert "return _from(self.archive, ATTACHED + name)" in log
-
-
-def test_without_a_cache_to_write_to_it_is_compiled_for_the_process(
-    ready_lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept, bubblewrap = run.compiled_code(ready_lab).read_bytes(), bubblewrap_command()
-    monkeypatch.setattr(sandbox, "bubblewrap_command", lambda: bubblewrap)
-    monkeypatch.setattr(cache, "folder", lambda: Path("/proc/1/none"))
-    own = run.compiled_code(ready_lab)
-    assert own == run.compiled_code(ready_lab)
-    assert own.read_bytes() == kept

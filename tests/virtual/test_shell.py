@@ -139,7 +139,6 @@ WALKTHROUGH = {  # line, and what is printed for it
     "pingpairfull": r"h1->h2: 1/1, rtt",
     "dpctl dump-flows": "actions=NORMAL",
     "wait": "",
-    "source nothing": "nothing is no file of this network",
     "x h1": "Cannot connect to display",
     "xterm h1": "Cannot connect to display",
     "gterm h1": "Cannot connect to display",

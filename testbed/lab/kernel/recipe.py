@@ -52,12 +52,12 @@ def pack_tree(build: KernelBuild) -> None:
     build.workshop.run("Keeping what modules need", command)
 
 
-def modules_recipe(kernel: Recipe, given: Path | None = None) -> Recipe:
+def modules_recipe(kernel: Recipe) -> Recipe:
     """Return the recipe for what modules need of the lab's own kernel, without its compilation."""
 
     def build(workshop: Workshop) -> Facts:
         workshop = sealed(workshop, *KERNEL_TOOLS)
-        made, source, _ = configured(workshop, LAB_KERNEL, given or _named_source(LAB_KERNEL))
+        made, source, _ = configured(workshop, LAB_KERNEL)
         built = cache.ready(kernel, workshop.report)
         if source.sha256 != built.facts["source_sha256"]:
             problem = f"The lab kernel was built from another source than {source.origin}."
@@ -138,9 +138,8 @@ class KernelBuild:
 def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) -> Recipe:
     """Return the recipe for `linux`, a kernel, what modules need of it, and its own tests.
 
-    `given` is a tarball to build from, for the lab's own kernel else $TCPLAB_KERNEL_SOURCE.
+    `given` is a tarball to build from.
     """
-    source = given or _named_source(choice)
     kernel = kernel_version(choice.series)
     files = (kernel.config_file, *kernel.patch_files)
     variant = f"{kernel.version} {kernel.sha256} {choice.digest} {' '.join(kernel.make)}"
@@ -151,15 +150,10 @@ def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) 
         "kernel",
         files,
         ("linux", for_modules, SELFTESTS, TUNNEL, *own),
-        lambda workshop: build_kernel(workshop, choice, source),
+        lambda workshop: build_kernel(workshop, choice, given),
         variant if choice.is_default else " ".join([variant, compiler(), *own]),
         (MAKE, FIXED, PACK_TREE, PACK_SELFTESTS, COPY_TUNNEL),
     )
-
-
-def _named_source(choice: KernelChoice) -> Path | None:
-    named = os.environ.get("TCPLAB_KERNEL_SOURCE") if choice.is_default else None
-    return Path(named) if named else None
 
 
 @functools.cache
@@ -183,7 +177,7 @@ def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -
     require_processor()
     if given and not given.is_file():
         problem = f"{given} is not a file."
-        raise TcplabError(problem, "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.")
+        raise TcplabError(problem, "--source wants a linux-VERSION.tar.xz.")
     workshop = sealed(workshop, *KERNEL_TOOLS)
     need_space(workshop.folder.parent, BUILD_SPACE)
     build, source, release = configured(workshop, choice, given)
