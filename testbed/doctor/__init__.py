@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -72,23 +73,6 @@ class Finding:
     remedy: str = ""
 
 
-@dataclass(frozen=True)
-class CheckSubject:
-    """A thing that is looked at for a testbed."""
-
-    testbed: Testbed
-    what: str
-
-    def ok(self, said: str) -> Finding:
-        return Finding(self.testbed, self.what, "ok", said)
-
-    def warning(self, said: str, remedy: str) -> Finding:
-        return Finding(self.testbed, self.what, "warning", said, remedy)
-
-    def problem(self, said: str, remedy: str) -> Finding:
-        return Finding(self.testbed, self.what, "problem", said, remedy)
-
-
 NETEM = "use --testbed virtual, or a kernel that has it (Debian's linux-image-amd64)"
 ADD = "tc qdisc add dev lo root"
 # What native runs need: module to (what it makes, a trial of it in a namespace of its own).
@@ -129,44 +113,44 @@ def modules(machine: ExaminedMachine) -> Iterator[Finding]:
     """Check for netem, tbf, veth and Open vSwitch's datapath."""
     loads = takes_modules(machine)
     for name, (makes, trial) in MODULES.items():
-        module = CheckSubject("native", name)
+        module = partial(Finding, "native", name)
         if has_module(machine, name, trial):
-            yield module.ok(f"The kernel has it ({makes}).")
+            yield module("ok", f"The kernel has it ({makes}).")
         else:
             remedy = f"sudo modprobe {name}; if that fails, {NETEM}" if loads else NETEM
-            yield module.problem(f"This kernel has no {name}: {makes}.", remedy)
+            yield module("problem", f"This kernel has no {name}: {makes}.", remedy)
 
 
 def queues(machine: ExaminedMachine) -> Finding:
     """Check for the queueing disciplines that single experiments choose."""
-    found = CheckSubject("native", "queues")
+    found = partial(Finding, "native", "queues")
     missing = [name for name, trial in QUEUES.items() if not has_module(machine, name, trial)]
     if not missing:
-        return found.ok(f"{', '.join(name.removeprefix('sch_') for name in QUEUES)}.")
+        return found("ok", f"{', '.join(name.removeprefix('sch_') for name in QUEUES)}.")
     sentence = f"This kernel has no {', '.join(missing)}: experiments with these queues run"
     remedy = "sudo apt-get install linux-image-amd64, and start it"
-    return found.warning(f"{sentence} virtually only.", remedy)
+    return found("warning", f"{sentence} virtually only.", remedy)
 
 
 def congestion_controls(machine: ExaminedMachine) -> Finding:
     """Check for the congestion controls that experiments name, loaded or to be loaded."""
-    found = CheckSubject("native", "congestion controls")
+    found = partial(Finding, "native", "congestion controls")
     loaded = machine.text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
     absent = (name for name in ALGORITHMS if name not in loaded)
     missing = [name for name in absent if not has_module(machine, f"tcp_{name}")]
     if not missing:
-        return found.ok(f"{', '.join(ALGORITHMS)}.")
+        return found("ok", f"{', '.join(ALGORITHMS)}.")
     remedy = f"sudo modprobe tcp_{missing[0]}" if takes_modules(machine) else "--testbed virtual"
-    return found.warning(f"This kernel has no {', '.join(missing)}.", remedy)
+    return found("warning", f"This kernel has no {', '.join(missing)}.", remedy)
 
 
 def open_vswitch(machine: ExaminedMachine) -> Finding:
     """Check Open vSwitch's programs, its module and the machine's daemon, which runs do not use."""
     line = machine.output(["ovs-vswitchd", "--version"]).partition("\n")[0]
-    found = CheckSubject("native", "Open vSwitch")
+    found = partial(Finding, "native", "Open vSwitch")
     if not line:
         remedy = "sudo apt-get install openvswitch-switch"
-        return found.problem("Its programs are not installed.", remedy)
+        return found("problem", "Its programs are not installed.", remedy)
     runs = machine.exists("/run/openvswitch/db.sock")
     daemon = "runs too, and is left alone" if runs else "does not run"
     sentence = (
@@ -177,8 +161,8 @@ def open_vswitch(machine: ExaminedMachine) -> Finding:
     if re.search(r"/(extra|updates)/", foreign):
         sentence += f" Its module is not the kernel's own: {foreign}."
         sentence += " Versions that do not fit lose packets."
-        return found.warning(sentence, "remove openvswitch-datapath-dkms, then restart")
-    return found.ok(sentence)
+        return found("warning", sentence, "remove openvswitch-datapath-dkms, then restart")
+    return found("ok", sentence)
 
 
 def module_signatures(machine: ExaminedMachine) -> Finding:
@@ -186,11 +170,11 @@ def module_signatures(machine: ExaminedMachine) -> Finding:
     virtually = "./tcplab run custom_cc --testbed virtual"
     if not takes_modules(machine):
         sentence = "This kernel takes no modules, so no congestion control of your own."
-        return CheckSubject("native", "own modules").warning(sentence, virtually)
-    found = CheckSubject("native", "Secure Boot")
+        return Finding("native", "own modules", "warning", sentence, virtually)
+    found = partial(Finding, "native", "Secure Boot")
     lockdown = machine.text("/sys/kernel/security/lockdown")
     is_locked = "[integrity]" in lockdown or "[confidentiality]" in lockdown
     if machine.text(_SECURE_BOOT)[-1:] != "\1" and not is_locked:
-        return found.ok("Off: this kernel takes unsigned modules.")
+        return found("ok", "Off: this kernel takes unsigned modules.")
     sentence = "On: this kernel refuses a congestion control of your own"
-    return found.warning(f"{sentence} (--load-module-into-this-kernel).", virtually)
+    return found("warning", f"{sentence} (--load-module-into-this-kernel).", virtually)
