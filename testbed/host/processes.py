@@ -98,10 +98,7 @@ _NO_LIMIT = 2**40  # MiB
 @contextmanager
 def claimed_processor() -> Iterator[int]:
     """Provide the least busy processor that no run of this user has claimed, else the first."""
-    before = _busy_ticks()
-    time.sleep(_LOOK)
-    after = _busy_ticks()
-    ordered = sorted(os.sched_getaffinity(0), key=lambda number: after[number] - before[number])
+    ordered = _least_busy_first()
     claims = ((number, claimed(f"processor-{number}")) for number in ordered)
     number, claim = next((claim for claim in claims if claim[1]), (ordered[0], None))
     with claim or nullcontext():
@@ -155,6 +152,13 @@ def _left_in_control_group() -> int:
     except OSError:
         return _NO_LIMIT  # this system keeps no such limit
     return _NO_LIMIT if limit == "max" else max(0, int(limit) - used) >> 20
+
+
+def _least_busy_first() -> list[int]:
+    before = _busy_ticks()
+    time.sleep(_LOOK)
+    after = _busy_ticks()
+    return sorted(os.sched_getaffinity(0), key=lambda number: after[number] - before[number])
 
 
 def _busy_ticks() -> dict[int, int]:

@@ -278,9 +278,7 @@ def explained(
             " stopped.",
         )
     if panic := PANIC.search(console):
-        words = panic[1].strip()
-        meant = (f"{each} ({words})" for sign, each in _MEANINGS.items() if words.startswith(sign))
-        crashed = f"The guest's kernel crashed: {next(meant, words)}."
+        crashed = f"The guest's kernel crashed: {_meant(panic[1].strip())}."
         remedy = f"Correct {names}; only its guest has ended. The kernel's words are in {CONSOLE}."
         return TcplabError(f"{crashed}\n{backtrace(console, modules, kernel)}", remedy)
     if error.problem.startswith(NO_RESULT):
@@ -292,6 +290,11 @@ def explained(
 
 def _error(problem: str, lines: str, remedy: str) -> TcplabError:
     return TcplabError("\n".join(filter(None, (problem, lines))), remedy)
+
+
+def _meant(words: str) -> str:
+    meant = (f"{each} ({words})" for sign, each in _MEANINGS.items() if words.startswith(sign))
+    return next(meant, words)
 
 
 def _console(out: Path) -> str:

@@ -83,12 +83,16 @@ def observe(process: int, proc: Path = Path("/proc")) -> Facts:
         None if old is None or new is None else new - old
         for old, new in zip(before, after, strict=True)
     )
-    ordered = sorted(late) or [0.0]
-    summary = {"median": ordered[len(ordered) // 2], "most": ordered[-1]}
-    summary["one_in_a_hundred"] = ordered[min(len(ordered) - 1, math.ceil(0.99 * len(ordered)))]
     facts: Facts = {"seconds": time.monotonic() - begun, "naps": len(late)}
-    facts |= {"timer_late_seconds": summary, "waited_seconds": sum(waited.values())}
+    facts |= {"timer_late_seconds": _summary(late), "waited_seconds": sum(waited.values())}
     return facts | {"pressure_seconds": pressure, "stolen_seconds": stolen}
+
+
+def _summary(late: list[float]) -> dict[str, float]:
+    ordered = sorted(late) or [0.0]
+    at = min(len(ordered) - 1, math.ceil(0.99 * len(ordered)))
+    median, hundredth = ordered[len(ordered) // 2], ordered[at]
+    return {"median": median, "one_in_a_hundred": hundredth, "most": ordered[-1]}
 
 
 def _counted(proc: Path) -> tuple[float | None, float | None]:

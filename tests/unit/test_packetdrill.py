@@ -17,7 +17,6 @@ from testbed import packetdrill as script_runs
 from testbed.builds import BuildReport, Workshop
 from testbed.guest.packetdrill import OUTCOMES
 from testbed.lab import packetdrill as recipe
-from testbed.lab.packetdrill import PinnedCommit
 from testbed.lab.tools import sealed
 from testbed.packetdrill import (
     ScriptCase,
@@ -209,7 +208,7 @@ def test_a_failure_is_shown_with_the_scripts_line(capsys: pytest.CaptureFixture[
 
 def test_the_source_is_pinned_by_commit_and_digest() -> None:
     pinned = recipe.pinned_commit()
-    assert len(pinned.commit) == 40 and len(pinned.sha256) == 64
+    assert len(pinned["commit"]) == 40 and len(pinned["sha256"]) == 64
 
 
 def test_a_source_that_cannot_be_had_is_said_in_a_sentence(
@@ -235,7 +234,9 @@ def test_a_clone_gives_the_pinned_commit(tmp_path: Path, monkeypatch: pytest.Mon
         (folder / "code.c").write_text(content)
         subprocess.run([*git, "add", "."], check=True)
         subprocess.run([*git, "commit", "-q", "-m", content], check=True)
-    monkeypatch.setattr(recipe, "pinned_commit", lambda: PinnedCommit("", "HEAD~1", ""))
+    monkeypatch.setattr(
+        recipe, "pinned_commit", lambda: {"url": "", "commit": "HEAD~1", "sha256": ""}
+    )
     monkeypatch.setenv(recipe.NAMED_SOURCE, str(tmp_path / "clone"))
     recipe._obtain(sealed(Workshop(tmp_path / "work", tmp_path / "log", BuildReport())))
     assert (tmp_path / "work/source/code.c").read_text() == "pinned"
