@@ -82,11 +82,8 @@ SNAPSHOT = "https://snapshot.debian.org/archive/debian"
 PUBLIC = "https://deb.debian.org/debian"
 """Debian's public mirror, for systems whose apt knows none."""
 _AT_ONCE = 8  # connections to a mirror
-_DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    "data.tar.xz": lzma.decompress,
-    "data.tar.gz": gzip.decompress,
-    "data.tar": bytes,
-}
+_DECOMPRESS: dict[str, Callable[[bytes], bytes]]
+_DECOMPRESS = {"data.tar.xz": lzma.decompress, "data.tar.gz": gzip.decompress, "data.tar": bytes}
 _OFFLINE = (
     "Connect this computer to a network, or name a mirror that it reaches in TCPLAB_MIRROR. The"
     " archive of a release needs none (docs/start/installing.md)."

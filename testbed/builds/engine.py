@@ -61,12 +61,9 @@ def released_environment(source: Path) -> dict[str, str]:
     crates = os.environ.get("CARGO_HOME", str(Path("~/.cargo").expanduser()))
     moved = {str(source): "/tcplab", crates: "/cargo"}
     flags = [f"--remap-path-prefix={old}={new}" for old, new in moved.items()]
-    return {
-        "CARGO_PROFILE_RELEASE_LTO": "fat",
-        "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1",
-        "RUSTFLAGS": " ".join(flags),
-        "CFLAGS": " ".join(f"-ffile-prefix-map={old}={new}" for old, new in moved.items()),
-    }
+    c_flags = " ".join(f"-ffile-prefix-map={old}={new}" for old, new in moved.items())
+    profile = {"CARGO_PROFILE_RELEASE_LTO": "fat", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1"}
+    return profile | {"RUSTFLAGS": " ".join(flags), "CFLAGS": c_flags}
 
 
 def place_engine(library: Path) -> None:

@@ -227,11 +227,9 @@ def _client(address: str, loop: IOLoop) -> Client:
 def security() -> Security:
     """Dask's settings that let in holders of the key only. Raises TcplabError without a key."""
     ours = certificates()
-    files = {
-        f"tls_{role}_{kind}": str(file)
-        for role in ("client", "scheduler", "worker")
-        for kind, file in (("cert", ours.certificate), ("key", ours.key))
-    }
+    files: dict[str, str] = {}
+    for role in ("tls_client", "tls_scheduler", "tls_worker"):
+        files |= {f"{role}_cert": str(ours.certificate), f"{role}_key": str(ours.key)}
     return Security(tls_ca_file=str(ours.certificate), require_encryption=True, **files)
 
 

@@ -58,11 +58,9 @@ def commands(
     loss = f" loss {channel.loss}" if channel.loss.base else ""
     if channel.bursts:
         loss = f" loss {channel.bursts.words}"
-    rate = (
-        f"rate {channel.bandwidth.base}bit"
-        f" burst {_LINE if is_line else burst(channel, frame, of_host)}"
-        f" limit {channel.queue.base * frame}"
-    )
+    tokens = _LINE if is_line else burst(channel, frame, of_host)
+    limit = channel.queue.base * frame
+    rate = f"rate {channel.bandwidth.base}bit burst {tokens} limit {limit}"
     return [
         f"qdisc add {device} root handle 1: netem limit {channel.line} {line}{loss}",
         f"qdisc add {device} parent 1:1 handle 2: tbf {rate}",
@@ -167,11 +165,8 @@ def request(interface: str, channel: Channel, change: bool = False) -> NetlinkRe
         return None
     numbers = {"limit": channel.queue.base}
     numbers |= {name: each.parameter(name).number(value) for name, value in channel.settings}
-    options = [
-        (kind, struct.pack(form, numbers[name]))
-        for name, (kind, form) in (each.attributes or {}).items()
-        if name in numbers
-    ]
+    known = [(each.attributes[name], number) for name, number in numbers.items()]
+    options = sorted((kind, struct.pack(form, number)) for (kind, form), number in known)
     words = f"qdisc {'change' if change else 'add'} dev {interface} parent 2:1 {each.kind}"
     remedy = f"It came with Linux {each.since}: choose a newer kernel, or another discipline."
     return queueing(words, interface, each.kind, options, remedy, change)
@@ -300,10 +295,8 @@ def reordering_commands(interface: str, peer: str, reordering: HostReordering) -
     device = f"dev {interface}"
     correlation = f" {reordering.correlation}" if reordering.correlation.base else ""
     gap = f" gap {reordering.gap.base}" if reordering.gap.base > 1 else ""
-    line = (
-        f"limit {reordering.limit.base} delay {microseconds(reordering.delay)} reorder"
-        f" {reordering.at_once}{correlation}{gap}"
-    )
+    line = f"limit {reordering.limit.base} delay {microseconds(reordering.delay)}"
+    line += f" reorder {reordering.at_once}{correlation}{gap}"
     return [
         f"qdisc add {device} root handle 1: prio",
         f"qdisc add {device} parent 1:1 handle {NETEM} netem {line}",

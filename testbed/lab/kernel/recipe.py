@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from testbed.builds import FOLDER, Workshop, cache, need_space
 from testbed.builds.cache import Facts, Recipe
@@ -185,9 +186,8 @@ def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -
     for target in ("modules_prepare", "modules"):
         workshop.run("Preparing the tree for modules", [*build.make, target], environment=FIXED)
     if choice.is_default:
-        shutil.copyfile(
-            workshop.folder / "tree" / SYMBOL_VERSIONS, workshop.folder / SYMBOL_VERSIONS
-        )
+        built = workshop.folder / "tree" / SYMBOL_VERSIONS
+        shutil.copyfile(built, workshop.folder / SYMBOL_VERSIONS)
     else:
         pack_tree(build)
     build_tunnel(build)
@@ -195,17 +195,12 @@ def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -
     workshop.run(text, [*_BASH, f"({PACK_SELFTESTS}) >{SELFTESTS}"])
     start_up = (workshop.folder / "tree/arch/um/os-Linux/start_up.c").read_text()
     config = (workshop.folder / "tree/.config").read_text()
-    return {
-        "name": choice.name,
-        "series": choice.series,
-        "release": release,
-        "seccomp": "seccomp=" in start_up,  # since 6.16
-        "time_travel": "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" in config,  # since 5.3
-        "source": source.origin,
-        "source_sha256": source.sha256,
-        "pinned": source.pinned,
-        "compiler": workshop.run("Stripping the lab kernel", ["gcc", "--version"]).splitlines()[0],
-    }
+    facts: dict[str, Any] = {"name": choice.name, "series": choice.series, "release": release}
+    facts |= {"seccomp": "seccomp=" in start_up}  # since 6.16
+    facts |= {"time_travel": "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" in config}  # since 5.3
+    facts |= {"source": source.origin, "source_sha256": source.sha256, "pinned": source.pinned}
+    version = workshop.run("Stripping the lab kernel", ["gcc", "--version"])
+    return facts | {"compiler": version.splitlines()[0]}
 
 
 def configured(
