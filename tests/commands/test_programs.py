@@ -165,7 +165,7 @@ def test_a_line_carries_messages_whole_and_says_when_the_other_end_is_gone() -> 
         }
         with pytest.raises(LineSilent):
             heard(line, b"\x05")
-        line.started()
+        line.theirs.close()
         with pytest.raises(LineClosed):
             line.receive(1.0, lambda: None)
         with pytest.raises(LineClosed):
