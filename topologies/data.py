@@ -53,10 +53,7 @@ def from_data(kind: Any, data: Any, where: str = "") -> Any:
 
 
 def kind_at(kind: Any, path: list[str], where: str = "") -> Any:
-    """Return the type of the field at a path such as links, *, rightward, queue.
-
-    Raises UsageError, which names the step that leads nowhere and the possible ones.
-    """
+    """Return the type of the field at a path such as links, *, rightward. Raises UsageError."""
     if get_origin(kind) in (Union, types.UnionType):
         return kind_at(_some(kind), path, where)
     if not path:

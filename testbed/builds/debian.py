@@ -202,10 +202,7 @@ def tar_of(deb: bytes) -> bytes:
 
 
 def extract(packed: bytes, root: Path, is_kept: Callable[[str], bool] = bool) -> None:
-    """Write the files of a package's tar that are kept below `root`, with their modes.
-
-    As with dpkg, files are replaced, and links to folders followed.
-    """
+    """Write the files of a package's tar that are kept below `root`, as dpkg does."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         # The digest vouches for the archive, whose links are absolute: no filter (Python 3.12).
         archive.extraction_filter = lambda member, _path: member

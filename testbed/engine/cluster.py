@@ -58,10 +58,7 @@ def _own_lab(kernel: str) -> Lab | None:
 
 
 def entrance(wanted: str, kernel: str) -> WorkerPlugin:
-    """Return a plugin that admits workers of the identity `wanted`, of the lab on `kernel`.
-
-    The class travels as a whole, so a worker without this package can say why it is refused.
-    """
+    """Return a plugin, sent as a whole, that admits workers of the identity `wanted`."""
 
     class Entrance(WorkerPlugin):
         async def setup(self, worker: Worker) -> None:

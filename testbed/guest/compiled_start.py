@@ -49,10 +49,7 @@ class CompiledModules:
 
 
 def begin(modules: "dict[str, Row]", size: int, path: list[str]) -> None:
-    """Run the job of the command line.
-
-    The last `size` bytes of the program are the modules' codes; `path` is for other modules.
-    """
+    """Run the job of the command line; the program ends in `size` bytes of codes of modules."""
     with open(sys.argv[0], "rb", buffering=0) as program:
         program.seek(-size, os.SEEK_END)
         codes = program.read(size)

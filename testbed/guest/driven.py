@@ -74,10 +74,7 @@ _LISTENS = "0A"  # TCP_LISTEN in /proc/net/tcp
 
 @dataclass(frozen=True)
 class DrivenSpec:
-    """A network to drive, and what its programs see.
-
-    All hosts are captured, and the interfaces of `captures`; packets are whole up to `whole` bytes.
-    """
+    """A network to drive, its captures (whole up to `whole` bytes), what programs see."""
 
     topology: TopologySpec
     folders: HostFolders

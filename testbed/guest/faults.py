@@ -39,10 +39,7 @@ _NEWER = 1 << 31  # set in the difference of an older sequence number
 
 
 def packet_socket(interface: str, mark: int = 0, queued: bool = True) -> socket.socket:
-    """Return a socket for packets of an interface, or for packets with a mark to it.
-
-    Those that are not `queued` overtake all others. Raises OSError.
-    """
+    """Return a socket for packets of an interface, or with a mark to it. Raises OSError."""
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
     opened.setsockopt(_PACKET, _VNET_HEADER, 1)
     opened.setsockopt(_PACKET, _NO_QUEUE, int(not queued))
@@ -266,10 +263,7 @@ class Faults:
             return packet_socket(port.name, _PASSES)
 
     def reset(self, ends: Sequence[tuple[str, int]], captures: Path) -> int:
-        """Send a RST to both ends of a connection; return how many got one.
-
-        It has the number that the end expects by its own capture, and overtakes all packets.
-        """
+        """Send a RST that overtakes all packets to both ends; return how many got one."""
         pairs = zip(ends, reversed(ends), strict=True)
         return sum(self._reset(mine, other[1], captures) for mine, other in pairs)
 

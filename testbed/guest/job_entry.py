@@ -192,10 +192,7 @@ class JobContext:
         return os.open(self.delivery / EVENTS, _APPENDED)
 
     def orders(self, data: Any) -> Iterator[Any]:
-        """Yield what to do: `data`, or one order after the other if the guest was started ahead.
-
-        Guests of a kernel without /dev/orders have their order in the archive.
-        """
+        """Yield what to do: `data`, or one order after the other if the guest was started ahead."""
         if not self.ahead:
             yield data
         elif not ORDERS.exists():

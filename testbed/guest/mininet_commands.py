@@ -40,10 +40,7 @@ def prepare_programs() -> None:
 
 
 def _wait_for_iperf(client: Any, server: str, port: int) -> bool:
-    """Send a little, until a server of iperf takes it; return whether it does.
-
-    Mininet's own wait needs telnet and a line that iperf prints no more since version 2.1.
-    """
+    """Send a little, until a server of iperf takes it; return whether it does."""
     command = f"iperf -p {port} -n 1K -c {server}"
     return any("/sec" in client.cmd(command) for _ in range(_TRIALS))
 

@@ -47,10 +47,7 @@ def _enter(descriptor: int) -> None:
 
 
 def set_sysctl(name: str, value: str) -> str:
-    """Set a sysctl in the thread's namespace; return what it then is, blanks folded to one.
-
-    Raises OSError. Python's files would make three times as many system calls.
-    """
+    """Set a sysctl in the thread's namespace; return what it then is. Raises OSError."""
     descriptor = os.open(_sysctl_file(name), os.O_RDWR | os.O_CLOEXEC)
     try:
         os.write(descriptor, value.encode())

@@ -48,10 +48,7 @@ def block_size(rings: int) -> int:
 
 @dataclass
 class PacketRing:
-    """The packets of an interface of the thread's namespace, written to a file of this computer.
-
-    After `whole` bytes only headers are kept. Raises OSError.
-    """
+    """Packets of the thread's interface in a file; headers after `whole` bytes. Raises OSError."""
 
     interface: str
     file: Path

@@ -72,10 +72,7 @@ def _unpacked(names: list[str], job: JobContext) -> Path:
 
 @contextmanager
 def _settings(settings: list[str]) -> Iterator[None]:
-    """Set sysctls, NAME=VALUE, for the block; a bare NAME is set to the value that it has.
-
-    So the value is the only difference.
-    """
+    """Set sysctls, NAME=VALUE, for the block; a bare NAME is set to the value that it has."""
     found = []
     for setting in settings:
         name, _, value = setting.partition("=")

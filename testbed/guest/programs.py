@@ -89,10 +89,7 @@ def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
 
 @contextmanager
 def all_ended_afterwards() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """A list for the programs of the block: interrupted at its end, all at once, killed if need be.
-
-    SIGINT lets them print their summaries.
-    """
+    """A list for the programs of the block, which SIGINT ends, or SIGKILL if need be."""
     started: list[subprocess.Popen[bytes]] = []
     try:
         yield started

@@ -274,10 +274,7 @@ def checked(
     resolution: float = 0,
     unit: str = "",
 ) -> InterfaceSetting:
-    """Return the setting of a field, which tc prints to `resolution`.
-
-    Raises TcplabError if the kernel's value differs by more.
-    """
+    """Return the setting of a field, which tc prints to `resolution`. Raises TcplabError."""
     difference = abs(found.base - asked.base)
     if difference > max(_TOLERANCE * asked.base, resolution):
         wanted = f"{interface}: a {field} of {asked}{unit} was asked for"

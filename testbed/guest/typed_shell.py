@@ -147,10 +147,7 @@ class TerminalClosed(Exception):
 
 
 def interact(topology: TopologySpec, start: Start, out: Path) -> None:
-    """Let the user type into the topology until they end it. `out` is an empty folder.
-
-    Raises UsageError without a terminal, TcplabError if the network cannot be built.
-    """
+    """Let the user type into the topology until they end it. Raises TcplabError."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         problem = "A shell needs a terminal to type in."
         raise UsageError(problem, "For what runs by itself, write an experiment.")

@@ -154,10 +154,7 @@ _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sy
 def job_archive(
     module: str, data: Any, files: Mapping[str, bytes] | None = None, **facts: int
 ) -> bytes:
-    """Return a zip that Python runs (zipapp): it calls `perform(data, job)` of `module`.
-
-    The job finds `files` by `job.attached(name)`. `facts` are its context's, such as the seed.
-    """
+    """Return a zip that Python runs (zipapp): it calls `perform(data, job)` of `module`."""
     order: dict[str, Any] = {"module": module, "data": data, **facts}
     own = Path(*module.split(".")).with_suffix(".py")
     members = _packages_of(own) | _code()

@@ -121,10 +121,7 @@ def allowed_processors() -> int:
 
 
 def guests_at_once(needed_mib: int, workers: int | None = None) -> int:
-    """Return how many guests of `needed_mib` run at once: one a processor, as far as memory goes.
-
-    Raises UsageError if there is not enough for one, or for `workers`.
-    """
+    """Return how many guests of `needed_mib` run at once. Raises UsageError for too few."""
     free = available_mib()
     fitting = free // needed_mib
     if fitting < (count := workers or 1):

@@ -169,10 +169,7 @@ def lab(
     source: Path | None = None,
     rebuild: bool = False,
 ) -> Lab:
-    """Return the lab of this source tree, built (the kernel of the tarball `source`) if need be.
-
-    Raises TcplabError, CommandError.
-    """
+    """Return the lab of this source tree, built if need be. Raises TcplabError, CommandError."""
     require_processor()
     if not rebuild and (ready := lab_if_ready(kernel)):
         return ready

@@ -66,10 +66,7 @@ def backtrace(
     kernel: KernelChoice,
     without: tuple[str, ...] = (),
 ) -> str:
-    """Return a line for each function, the innermost first, but of those that begin with `without`.
-
-    With file and line if it is of a module or a user's kernel.
-    """
+    """Return a line for each function, innermost first, but of those that begin with `without`."""
     told = (frame for frame in frames_in(console) if not frame.function.startswith(without))
     frames = list(islice(told, _FRAMES))
     built_modules = {built.module.name: built for built in modules}
@@ -115,10 +112,7 @@ def _place(built: BuiltModule | None, kernel: KernelChoice, frame: StackFrame) -
 
 
 def _line(program: Path, frame: StackFrame) -> tuple[str, int]:
-    """Return file and line of a place in a module or a kernel; line 0 if it is unknown.
-
-    The address after a call may be the next line's: one byte back.
-    """
+    """Return file and line of a place in a module or a kernel; line 0 if it is unknown."""
     with scratch() as folder:
         workshop = sealed(Workshop(folder, folder / "log", BuildReport()))
         try:

@@ -54,10 +54,7 @@ class ScriptCase:
 
 @dataclass(frozen=True)
 class ScriptOutcome:
-    """The outcome of a case: no `failure` if it passed. `seconds` are of the guest's clock.
-
-    `stopped` marks a case whose guest ended with it or wrote no outcome of it.
-    """
+    """The outcome of a case, whose guest may have `stopped`; seconds are of the guest's clock."""
 
     case: ScriptCase
     failure: ScriptFailure | None

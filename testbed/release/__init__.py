@@ -40,10 +40,7 @@ SUMS = "SHA256SUMS"
 
 
 def make_release(out: Path, report: BuildReport, new: bool = False) -> dict[str, str]:
-    """Make wheels, archive and their digests in `out`; return the SHA-256 of each file by its name.
-
-    The lab must be that of release.toml, which a `new` one changes. Raises TcplabError.
-    """
+    """Make wheels and archive in `out`; return SHA-256 by name. Raises TcplabError."""
     if not (CODE / "pyproject.toml").exists():
         raise TcplabError("This copy of tcplab is installed.", "Make releases in a checkout.")
     ready = lab(report)

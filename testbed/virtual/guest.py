@@ -79,10 +79,7 @@ class GuestLine:
             raise LineClosed from error
 
     def receive(self, patience: float, look: Callable[[], None]) -> Any:
-        """Return the next message; `look` is called again and again until it is there.
-
-        Raises LineClosed, LineSilent after `patience` seconds, and TcplabError for nonsense.
-        """
+        """Return the next message; `look` meanwhile. Raises LineClosed, LineSilent, TcplabError."""
         deadline = time.monotonic() + patience
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline, look))
         if length > LONGEST:

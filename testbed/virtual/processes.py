@@ -238,10 +238,7 @@ _KINDS = {
 
 @contextmanager
 def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
-    """Give the folder to the guest's user, if there is one, and take it back with its content.
-
-    Raises TcplabError for what no run leaves, which is removed.
-    """
+    """Give the folder to the guest's user meanwhile. Raises TcplabError for what no run leaves."""
     owners = give(folder, user)
     try:
         yield

@@ -80,10 +80,7 @@ SELFTESTS, TUNNEL = "selftests.tar.gz", "tun.ko"
 
 
 def build_tunnel(build: KernelBuild) -> None:
-    """Leave the driver in the workshop as TUNNEL, after pack_tree.
-
-    It stays empty if the kernel has it built in, or, noted, if it cannot be built.
-    """
+    """Leave the driver as TUNNEL, empty if it is built in or, noted, cannot be built."""
     text, workshop = "Building the tunnel for packetdrill", build.workshop
     workshop.run(text, ["bash", "-e", "-c", COPY_TUNNEL])
     if "CONFIG_TUN=y" in (workshop.folder / "tree/.config").read_text().splitlines():
@@ -137,10 +134,7 @@ class KernelBuild:
 
 
 def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) -> Recipe:
-    """Return the recipe for `linux`, a kernel, what modules need of it, and its own tests.
-
-    `given` is a tarball to build from.
-    """
+    """Return the recipe for a kernel, of the tarball `given`, with its modules' needs and tests."""
     kernel = kernel_version(choice.series)
     files = (kernel.config_file, *kernel.patch_files)
     variant = f"{kernel.version} {kernel.sha256} {choice.digest} {' '.join(kernel.make)}"

@@ -45,10 +45,7 @@ def fetched_command(program: str, report: BuildReport) -> list[str]:
 
 
 def bubblewrap_command() -> list[str]:
-    """Return the command of this machine's bubblewrap, or else of the fetched one.
-
-    A distribution may let only its own program make namespaces. Raises TcplabError.
-    """
+    """Return bubblewrap's command: this machine's, or the fetched one. Raises TcplabError."""
     if own := shutil.which(BUBBLEWRAP):
         return [own]
     if (fetched := tools_recipe().place).exists():
