@@ -22,7 +22,7 @@ from analysis.pages.published import PublishedNumbers, published_with_run
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import BROKEN, CHECK, Terminal, text_table
-from analysis.reporting import endings, over_seeds, run_graphs, tables
+from analysis.reporting import endings, over_seeds, run_graphs
 from analysis.reporting.answers import Answer, enough, in_comparison, repeat_command
 from analysis.reporting.claim_picture import claim_picture
 from analysis.reporting.effects import RunEffect, effect_of, goodput
@@ -38,7 +38,7 @@ from analysis.reporting.studies import (
     with_metrics,
     with_rows,
 )
-from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
+from analysis.reporting.tables import Listing, Q, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict, ClaimWord, withheld
 from analysis.statistics.paired_tests import FEWEST
 
@@ -262,15 +262,6 @@ def _context(report: RunReport) -> dict[str, Any]:
     }
 
 
-SHORT = (
-    tables.THROUGHPUT,
-    tables.RETRANSMISSIONS,
-    tables.TIMEOUTS,
-    tables.PAUSED,
-    tables.LOSS_SHARE,
-    tables.DROP_SHARE,
-)
-
 _WIDEST = 40
 """Characters of a cell that still fits next to others."""
 _MOST_LINES = 10
@@ -313,8 +304,8 @@ def _table(report: RunReport) -> Table:
 
 def _usual(run: RunRecord) -> tuple[ReportQuantity, ...]:
     if len(run.flows) == 1:
-        return SHORT
-    return (*tables.FLOWS, tables.RESENT, tables.ALL_TIMEOUTS)
+        return Q.group("SHORT")
+    return (*Q.group("FLOWS"), Q["RESENT"], Q["ALL_TIMEOUTS"])
 
 
 def _listing(listing: Listing, width: int) -> Table | None:

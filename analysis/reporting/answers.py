@@ -17,13 +17,7 @@ from analysis.measures.results import Measured, RunResults
 from analysis.records.json_reader import printable
 from analysis.records.run_directory import RunRecord
 from analysis.records.spec_file import HeadlineEntry, RunCondition, SubjectEntry
-from analysis.reporting.tables import (
-    DROPPED_AT_RANDOM,
-    DROPPED_FULL,
-    DROPPED_IN_HOSTS,
-    DROPPED_MANAGED,
-    ReportQuantity,
-)
+from analysis.reporting.tables import Q, ReportQuantity
 from analysis.statistics.claims import (
     ClaimedRange,
     ClaimVerdict,
@@ -332,10 +326,10 @@ def parameter(results: RunResults, name: str) -> str:
 
 
 _HOW = (
-    (DROPPED_AT_RANDOM, "lost at random"),
-    (DROPPED_FULL, "dropped by a full queue"),
-    (DROPPED_MANAGED, "dropped by a queue before it was full"),
-    (DROPPED_IN_HOSTS, "dropped in hosts"),
+    ("DROPPED_AT_RANDOM", "lost at random"),
+    ("DROPPED_FULL", "dropped by a full queue"),
+    ("DROPPED_MANAGED", "dropped by a queue before it was full"),
+    ("DROPPED_IN_HOSTS", "dropped in hosts"),
 )
 
 
@@ -347,7 +341,7 @@ def causes(results: RunResults) -> list[str]:
 
 def _of(results: RunResults, condition: RunCondition) -> str:
     """Return a sentence such as "cubic: 26 packets were lost at random"."""
-    counted = [(middle(results, quantity, condition), how) for quantity, how in _HOW]
+    counted = [(middle(results, Q[name], condition), how) for name, how in _HOW]
     if all(count is None for count, _ in counted):
         return ""
     counts = [(count, how) for count, how in counted if count]

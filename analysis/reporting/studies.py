@@ -20,21 +20,9 @@ from analysis.measures.selection import RunFacts
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord
 from analysis.records.spec_file import RunFlow
-from analysis.reporting import run_graphs, tables
+from analysis.reporting import run_graphs
 from analysis.reporting.answers import Answer, claim_of_run
-from analysis.reporting.tables import (
-    CAUSES,
-    DATAGRAMS_LOST,
-    FLOWS,
-    JITTER,
-    KERNEL,
-    ROUND_TRIPS,
-    TRANSFER,
-    Listing,
-    ReportQuantity,
-    ReportTable,
-    build_row,
-)
+from analysis.reporting.tables import Listing, Q, ReportQuantity, ReportTable, build_row
 from analysis.reporting.written_answers import answers_from
 from analysis.statistics.claims import ClaimVerdict
 from topologies.units import Duration
@@ -49,8 +37,8 @@ if TYPE_CHECKING:
 def plain_table(results: RunResults) -> ReportTable:
     """Return all quantities that were measured, without published values."""
     labels = tuple(condition.label for condition in results.run.conditions)
-    flow, several = results.run.flow, FLOWS if len(results.run.flows) > 1 else ()
-    quantities = (*several, *_of(flow), *ROUND_TRIPS, *CAUSES)
+    flow, several = results.run.flow, Q.group("FLOWS") if len(results.run.flows) > 1 else ()
+    quantities = (*several, *_of(flow), *Q.group("ROUND_TRIPS"), *Q.group("CAUSES"))
     rows = (build_row(results, quantity, None) for quantity in quantities)
     measured = tuple(row for row in rows if set(row.ours) != {NOTHING})
     title = f"What was measured: all flows, then {flow.name}" if several else "What was measured"
@@ -59,8 +47,8 @@ def plain_table(results: RunResults) -> ReportTable:
 
 def _of(flow: RunFlow) -> Iterator[ReportQuantity]:
     """Yield the quantities of this flow; a UDP sender has no counters of TCP."""
-    counted = (DATAGRAMS_LOST, JITTER) if flow.protocol == "udp" else KERNEL
-    for quantity in (*TRANSFER, *counted):
+    counted = (Q["DATAGRAMS_LOST"], Q["JITTER"]) if flow.protocol == "udp" else Q.group("KERNEL")
+    for quantity in (*Q.group("TRANSFER"), *counted):
         yield replace(quantity, source=quantity.source.replace("flow1", flow.name))
 
 
@@ -69,7 +57,7 @@ GOODPUT = ReportQuantity(
 )
 
 
-_ANSWERS = answers_from(__file__, {**vars(tables), "GOODPUT": GOODPUT})
+_ANSWERS = answers_from(__file__, {**Q, "Q": Q, "GOODPUT": GOODPUT})
 
 
 def plain_answers(results: RunResults) -> tuple[Answer, ...]:

@@ -13,10 +13,9 @@ from analysis.measures.sweep_folder import SweepRecord
 from analysis.reporting.answers import called, middle, parameter
 from analysis.reporting.effects import SweptCell, varied
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import Listing, published_rows
+from analysis.reporting.tables import Listing, Quantities, published_rows
 from analysis.reporting.written_answers import answers_from
 from experiments.packet_dropper import ON_THE_LINK
-from experiments.study.reports import Quantities
 
 REPETITIONS = 10
 """Columns of elapsed times: as many as were published."""

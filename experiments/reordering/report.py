@@ -8,9 +8,9 @@ from analysis.measures.results import Measured, RunResults
 from analysis.reporting.answers import parameter
 from analysis.reporting.run_graphs import all_graphs as usual
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import Listing
+from analysis.reporting.tables import Listing, Quantities
 from analysis.reporting.written_answers import answers_from
-from experiments.study.reports import Quantities, by_condition
+from experiments.study.reports import by_condition
 
 Q = Quantities(__file__)
 WAIT = 4

@@ -7,9 +7,9 @@ from analysis.fmt import NOTHING, spread, written
 from analysis.measures.metrics import PAUSE, metric
 from analysis.measures.results import RunResults
 from analysis.reporting import studies
-from analysis.reporting import tables as q
 from analysis.reporting.answers import Answer
 from analysis.reporting.studies import StudyReport
+from analysis.reporting.tables import Q as q
 from analysis.reporting.tables import ReportQuantity, ReportTable, build_row, read_published
 from analysis.reporting.written_answers import answers_from, notes_from
 from topologies.errors import UsageError
@@ -97,7 +97,7 @@ def table(results: RunResults) -> ReportTable:
     labels = tuple(condition.label for condition in results.run.conditions)
     unlike = differing(results.run.parameters)
     published = {} if unlike else read_published(_PUBLISHED)
-    rows = tuple(build_row(results, each, published.get(each.name)) for each in q.TRANSFER)
+    rows = tuple(build_row(results, each, published.get(each.name)) for each in q.group("TRANSFER"))
     if unlike:
         note = (
             "The published figures are for another path and are left out. Different here:"

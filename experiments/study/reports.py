@@ -6,9 +6,8 @@ from pathlib import Path
 from analysis.fmt import spread
 from analysis.measures.results import RunResults
 from analysis.reporting import answers, laws
-from analysis.reporting.tables import Listing, ReportQuantity, quantity
+from analysis.reporting.tables import Listing, ReportQuantity
 from experiments.study.published import law_file
-from topologies.notation import toml_file
 
 _MBIT = 8e-6
 
@@ -17,18 +16,6 @@ def law(file: str) -> laws.Law:
     """Read the law in law.toml next to a module's `file`, which a report compares with runs."""
     content = law_file(Path(file).with_name("law.toml"))
     return laws.Law(**{name: part for name, part in content.items() if not isinstance(part, dict)})
-
-
-class Quantities(dict[str, ReportQuantity]):
-    """The quantities of a report, and groups of them, from quantities.toml next to a `file`."""
-
-    def __init__(self, file: str) -> None:
-        content = toml_file(Path(file).with_name("quantities.toml"))
-        self._groups, self.notes = content.pop("group"), tuple(content.pop("notes", ()))
-        super().__init__({name: quantity(**row) for name, row in content.items()})
-
-    def group(self, name: str) -> tuple[ReportQuantity, ...]:
-        return tuple(self[each] for each in self._groups[name])
 
 
 def by_condition(

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,7 @@ from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.reporting.effects import made_of
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import (
-    ALL_TIMEOUTS,
-    CAUSES,
-    FLOWS,
-    KERNEL,
-    LOSS_SHARE,
-    RESENT,
-    ROUND_TRIPS,
-    TRANSFER,
-    Listing,
-    published_rows,
-)
+from analysis.reporting.tables import Listing, Q, published_rows
 from experiments.packet_dropper import report as packet_dropper
 from experiments.reporting.studies import make_report, report_of
 from experiments.study.catalogue import catalogue
@@ -358,11 +348,13 @@ def test_each_row_of_each_study_names_its_scope(tmp_path: Path, study: str) -> N
     """Counters of one host stood next to rates of all flows: 6 resent next to 101 dropped."""
     flows = [flow("flow1", "right", 5001), flow("beside", "top", 5002)]
     run = read_run(made_run(tmp_path, "made", LONG, flows, {"c": [{}]}), Problems())
-    shown = (*report_of(study).short, *FLOWS, *CAUSES, *KERNEL, *TRANSFER, *ROUND_TRIPS)
-    names = [each.scoped(run).name for each in (*shown, RESENT, ALL_TIMEOUTS, LOSS_SHARE)]
+    groups = ("FLOWS", "CAUSES", "KERNEL", "TRANSFER", "ROUND_TRIPS")
+    others = (Q[name] for name in ("RESENT", "ALL_TIMEOUTS", "LOSS_SHARE"))
+    shown = [*report_of(study).short, *chain(others, *map(Q.group, groups))]
+    names = [each.scoped(run).name for each in shown]
     assert [name for name in names if not SCOPE.search(name)] == []
     alone = replace(run, flows=run.flows[:1])
-    assert [each.scoped(alone) for each in shown] == list(shown)
+    assert [each.scoped(alone) for each in shown] == shown
 
 
 def test_counters_of_one_host_and_drops_of_all_ports_are_told_apart(tmp_path: Path) -> None:

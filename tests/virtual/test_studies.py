@@ -9,7 +9,7 @@ from typing import Any
 import polars
 import pytest
 
-from analysis.reporting.tables import TRANSFER
+from analysis.reporting.tables import Q
 from experiments.reporting.studies import make_report
 from experiments.run.session import RunRequest, carry_out
 from experiments.spec import CONGESTION_CONTROLS
@@ -207,7 +207,7 @@ def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Pat
     record = carry_rows(point.data, 1, 100.0, ready_lab, lambda phase, elapsed: None, captured=True)
     assert record["status"] == "complete"
     for row in record["rows"]:
-        assert {quantity.key.name for quantity in TRANSFER} <= row.keys()
+        assert {quantity.key.name for quantity in Q.group("TRANSFER")} <= row.keys()
         assert (
             row["receiver.total_packets"] + row["receiver.back.total_packets"]
             == row["receiver.both.total_packets"]
