@@ -22,7 +22,7 @@ from experiments.cli.sweep import carried
 from experiments.run.request import RunRequest
 from experiments.run.session import ready_lab
 from experiments.run.store import require_writable
-from experiments.run.verify import Comparison, RunToRepeat, repeat, require_same_lab, to_repeat
+from experiments.run.verify import Comparison, RunToRepeat, repeat, require_lab, to_repeat
 from experiments.spec import DEFAULT_KERNEL
 
 _SHOWN = 5
@@ -40,7 +40,7 @@ def verify(folder: Path) -> None:
         raise SystemExit(_verify_sweep(folder))
     run = to_repeat(folder)
     ready = ready_lab([run.spec.kernel])
-    require_same_lab(run, ready)
+    require_lab("run", run.lab_digest, run.parts, ready)
     request = RunRequest(run.spec, None, run.seeds, "virtual", folder)
     with RunProgress(request) as progress:
         comparison = repeat(run, ready, progress)

@@ -99,8 +99,6 @@ def sweep(
 ) -> None:
     """Run an experiment over a grid and seeds, and compare the results."""
     from experiments.sweep.definition import plan, typed_definition
-    from experiments.sweep.results import GridSweep
-    from experiments.sweep.run import runner_for
 
     planned = plan(typed_definition(**typed))
     for sentence in dict.fromkeys(each for made in planned.combinations for each in made.rounded):
@@ -108,11 +106,7 @@ def sweep(
     if dry_run:
         _describe(planned, out)
         return
-    require_writable(out)
-    ready = ready_lab(spec.kernel for spec in planned.specs)
-    runner = runner_for(ready, planned.specs, workers, scheduler)
-    runner = replace(runner, wall_seconds=limit.seconds, force=force)
-    folder = carried(GridSweep(planned), runner, out, planned.named.name)
+    folder = _carried_grid(planned, out, limit.seconds, force, workers, scheduler)
     raise SystemExit(print_page("sweep", folder, strict=strict, as_json=as_json))
 
 
@@ -164,11 +158,23 @@ def carried(preset: Preset, runner: PointRunner, out: Path, title: str) -> Path:
             raise
 
 
+def _carried_grid(
+    planned: Plan, out: Path, wall_seconds: float, force: bool = False, *where: Any
+) -> Path:
+    """Carry out a plan; `where` are workers and the scheduler."""
+    from experiments.sweep.results import GridSweep
+    from experiments.sweep.run import runner_for
+
+    require_writable(out)
+    ready = ready_lab(spec.kernel for spec in planned.specs)
+    runner = runner_for(ready, planned.specs, *where)
+    runner = replace(runner, wall_seconds=wall_seconds, force=force)
+    return carried(GridSweep(planned), runner, out, planned.named.name)
+
+
 def run_study(options: RunOptions) -> int:
     """Run an experiment that is a sweep by itself: its grid, with the options of `run`."""
     from experiments.sweep.definition import SweepDefinition, plan
-    from experiments.sweep.results import GridSweep
-    from experiments.sweep.run import runner_for
 
     named = options.named
     settings = (
@@ -180,11 +186,8 @@ def run_study(options: RunOptions) -> int:
     planned = plan(
         SweepDefinition(named.name, tuple(settings.items()), seeds, metric=named.metric())
     )
-    require_writable(options.out)
-    ready = ready_lab(spec.kernel for spec in planned.specs)
     wall_seconds = options.limit.seconds if options.limit else _patience(planned)
-    runner = replace(runner_for(ready, planned.specs), wall_seconds=wall_seconds)
-    folder = carried(GridSweep(planned), runner, options.out, named.name)
+    folder = _carried_grid(planned, options.out, wall_seconds)
     return print_page("sweep", folder, strict=options.strict, as_json=options.as_json)
 
 

@@ -7,6 +7,7 @@ import asyncio
 import hmac
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -192,15 +193,6 @@ def application(player: Player, key: PageKey, places: int, offered: PageOffer) -
             return PlainTextResponse(f"{_STRANGER}\n", 403)
         return JSONResponse(offered.as_data())
 
-    def plots(_: Request) -> Response:
-        return Response(plots_module(), media_type="text/javascript")
-
-    def share(_: Request) -> Response:
-        return Response(shared_page(), media_type="text/html")
-
-    def looks(_: Request) -> Response:
-        return Response(style(), media_type="text/css")
-
     async def live(socket: WebSocket) -> None:
         if key.is_known(socket):
             await pages.serve(socket)
@@ -210,13 +202,20 @@ def application(player: Player, key: PageKey, places: int, offered: PageOffer) -
     routes = [
         Route("/", page),
         Route("/offer.json", offer),
-        Route("/plots.js", plots),
-        Route("/play.css", looks),
-        Route("/share.html", share),
+        _text("/plots.js", plots_module, "text/javascript"),
+        _text("/play.css", style, "text/css"),
+        _text("/share.html", shared_page, "text/html"),
         WebSocketRoute("/live", live),
         Mount("/", StaticFiles(directory=PAGE)),
     ]
     return Guard(Starlette(routes=[Mount(f"/{key.place}", routes=routes)]), key.place)
+
+
+def _text(path: str, made: Callable[[], str], kind: str) -> Route:
+    def answer(_: Request) -> Response:
+        return Response(made(), media_type=kind)
+
+    return Route(path, answer)
 
 
 class LivePages:

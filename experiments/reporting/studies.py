@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -27,7 +28,6 @@ from analysis.pages.papers import (
     require_ending,
 )
 from analysis.pages.run import RunReport
-from analysis.pages.sweep import SweepReport
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.reporting.laws import claimed_report
@@ -74,11 +74,7 @@ def make_report(
     return run.make_report(path, out, network, report_of)
 
 
-def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
-    """Analyze the sweep in `path` and write its page. Raises UsageError and TcplabError."""
-    return sweep.make_sweep_report(path, out, report_of)
-
-
+make_sweep_report = partial(sweep.make_sweep_report, report_of=report_of)
 __all__ = ["KINDS", "figure", "require_ending"]
 
 

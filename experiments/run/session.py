@@ -64,12 +64,8 @@ def lab_facts(ready: Lab) -> dict[str, Any]:
 
 def for_page(ready: Lab) -> dict[str, Any]:
     facts = {name: value for name, value in lab_facts(ready).items() if name != "tools"}
-    digests = {
-        "kernel": ready.digests["kernel"],
-        "image": ready.digests["image"],
-        "code": code_digest(),
-    }
-    return facts | {"digests": digests}
+    digests = {name: ready.digests[name] for name in ("kernel", "image")}
+    return facts | {"digests": digests | {"code": code_digest()}}
 
 
 Published = tuple[dict[str, Any], ...]
@@ -77,10 +73,6 @@ Published = tuple[dict[str, Any], ...]
 Judge = Callable[[Path], dict[str, Any] | None]
 """Returns the verdict on the network of a run that lacks only its manifest, None without one."""
 _SILENT = Listener()
-
-
-def no_verdict(_run: Path) -> None:
-    """Judge no network."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +98,10 @@ def run(
 
 
 def carry_out(
-    request: RunRequest, lab: Lab | None, progress: Listener = _SILENT, judged: Judge = no_verdict
+    request: RunRequest,
+    lab: Lab | None,
+    progress: Listener = _SILENT,
+    judged: Judge | None = None,
 ) -> Path:
     """Run all seeds, natively without a lab, and return the finished run without its report.
 
@@ -123,7 +118,7 @@ def carry_out(
                 record.take(seed, ended, run.folder / "raw" / f"seed-{seed}")
             _write_spec(run, request, published.result())
             record.finish()
-            record.network = judged(run.folder)
+            record.network = judged(run.folder) if judged else None
         except TcplabError as error:
             record.fail(error)
             error.remedy = f"{error.remedy} What was measured is kept in {run.place}.".strip()

@@ -168,10 +168,6 @@ def _seeds(manifest: dict[str, Any]) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def require_same_lab(run: RunToRepeat, ready: Lab) -> None:
-    require_lab("run", run.lab_digest, run.parts, ready)
-
-
 def require_lab(what: str, whole: str, digests: Mapping[str, str], ready: Lab) -> None:
     """Raise TcplabError, which names what differs, unless the lab has these digests."""
     if whole == ready.digests["whole"]:

@@ -109,19 +109,16 @@ def answers(ours: Sequence[LossLine], published: Sequence[LossLine]) -> tuple[An
             for sack in (False, True)
         )
 
+    rates = {"average rate": "mean", "slowest second": "slowest"}
+    most = f"Measured: {_most(ours)} Published: {_most(published)}"
     return (
-        Answer(
-            f"From which loss on is the average rate more than {lost} below {least}?",
-            affected("mean"),
+        *(
+            Answer(
+                f"From which loss on is the {name} more than {lost} below {least}?", affected(rate)
+            )
+            for name, rate in rates.items()
         ),
-        Answer(
-            f"From which loss on is the slowest second more than {lost} below {least}?",
-            affected("slowest"),
-        ),
-        Answer(
-            "At which loss does SACK matter most?",
-            (f"Measured: {_most(ours)} Published: {_most(published)}",),
-        ),
+        Answer("At which loss does SACK matter most?", (most,)),
     )
 
 

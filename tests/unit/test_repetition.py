@@ -15,7 +15,7 @@ from experiments.cli import repeat as verify_command
 from experiments.run import verify as repetition
 from experiments.run.request import RunRequest
 from experiments.run.session import Ended
-from experiments.run.verify import RunToRepeat, repeat, require_same_lab, to_repeat
+from experiments.run.verify import RunToRepeat, repeat, require_lab, to_repeat
 from experiments.sack import SackParameters, experiment
 from testbed.engine import Listener
 from testbed.host.job_archive import code_digest
@@ -138,7 +138,7 @@ def test_what_is_no_run_is_no_traceback(run: Path, content: str) -> None:
 def test_another_lab_is_named(run: Path) -> None:
     other = to_repeat(changed(run, lab_digest="v", kernel={"digest": "another"}))
     with pytest.raises(TcplabError, match="The kernel of this tcplab is not what made the run"):
-        require_same_lab(other, LAB)
+        require_lab("run", other.lab_digest, other.parts, LAB)
 
 
 def test_a_spec_that_was_changed_is_refused(run: Path) -> None:
