@@ -12,8 +12,7 @@ from topologies.units import Count, Duration, Packets, Rate, Share
 METRIC = "goodput@15s..40s"
 _SEGMENT = 1448  # bytes
 _FARTHEST = Duration.parse("40ms")
-BUSY = 0.98
-"""Share of the link's rate of payload from which it counts as busy."""
+BUSY = 0.98  # share of the link's rate of payload from which it counts as busy
 TARGETS = tuple(
     {"settings": {"flows": flows, "part": part}, "where": f"{flows} flows, {part} of the law"}
     for flows, part in (("4", "100%"), ("16", "100%"), ("36", "100%"))

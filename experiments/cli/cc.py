@@ -30,8 +30,7 @@ from topologies.errors import TcplabError
 from topologies.notation import json_value
 from topologies.units import Duration, Share
 
-SPIN_SECONDS = 60.0
-"""Wall seconds after which a guest is stopped; a try's longest takes 3."""
+SPIN_SECONDS = 60.0  # wall seconds after which a guest is stopped; a try's longest takes 3
 _SMOKE = CustomCcParameters(
     duration=Duration.parse("5s"), loss=Share.parse("2%"), delay=Duration.parse("5ms"), cc=OWN
 )

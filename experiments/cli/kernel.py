@@ -116,8 +116,7 @@ def remove_command(name: str) -> None:
         click.echo(f"Removed Linux {made.release} ({made.digest[:12]}).")
 
 
-DIFFERENT = 3
-"""The exit status if a difference is shown, which is no failure of the comparison."""
+DIFFERENT = 3  # the exit status if a difference is shown, which is no failure of the comparison
 _LONGEST = 1800.0  # wall seconds of one point
 
 

@@ -78,8 +78,7 @@ def _require_metrics(options: RunOptions) -> None:
         require_metrics(options.metrics, spec)
 
 
-_NAME = re.compile(r"[\w.]*")
-"""The name of a metric of the table, which the report finds."""
+_NAME = re.compile(r"[\w.]*")  # the name of a metric of the table, which the report finds
 
 
 def _describe(request: RunRequest) -> int:

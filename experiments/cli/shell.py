@@ -143,8 +143,7 @@ class ShellLink(LinkParameters):
     loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
 
 
-GROUP = "tcplab.topologies"
-"""Entry points of installed packages: functions as in SHAPES, by name."""
+GROUP = "tcplab.topologies"  # entry points of installed packages: functions as in SHAPES, by name
 
 
 def _shape(name: str) -> Callable[[int, Channel], TopologySpec]:

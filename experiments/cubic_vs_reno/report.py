@@ -31,10 +31,8 @@ from analysis.reporting.written_answers import answers_from
 
 Q = Quantities(__file__)
 
-FULL = 0.9
-"""Share of the link's rate from which the link is the limit; headers take 5 to 6 %."""
-_UP = 0.9
-"""Share of its later rate at which a flow counts as up to speed."""
+FULL = 0.9  # share of the link's rate from which the link is the limit; headers take 5 to 6 %
+_UP = 0.9  # share of its later rate at which a flow counts as up to speed
 
 
 def recoveries(results: RunResults) -> dict[str, float]:
@@ -76,8 +74,7 @@ def _up_to_speed(condition: RunCondition, lines: Sequence[IperfInterval]) -> str
     )
 
 
-FIRST_SECONDS = 8
-"""As many as were published."""
+FIRST_SECONDS = 8  # as many as were published
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:

@@ -28,8 +28,7 @@ PROFILE = LINUX_2_6_FULL_LINE
 LOADS_MODULES = True
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
 _MODULES = Path(__file__).parent
-OWN = "own"
-"""Word in `cc` for the algorithm of the module."""
+OWN = "own"  # word in `cc` for the algorithm of the module
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,7 @@ _TEXTS = (
     Path(__file__).parent / "templates",
 )
 """Studies, and templates of pages, which are no code."""
-PROGRAM = "./tcplab"
-"""First word of the gallery's commands, as everywhere in the documentation."""
+PROGRAM = "./tcplab"  # first word of the gallery's commands, as everywhere in the documentation
 _GRAPH = re.compile(r'<section class="graph" id="([^"]+)"')
 
 
@@ -156,8 +155,7 @@ def gallery_page(shown: Sequence[GalleryPicture], files: Sequence[str]) -> str:
     return rendered("gallery.md.j2", pictures=shown, files=names)
 
 
-LINKS = tuple(product(("2mbit", "10mbit"), ("10ms", "50ms"), ("0%", "1%")))
-"""Rate, delay and loss."""
+LINKS = tuple(product(("2mbit", "10mbit"), ("10ms", "50ms"), ("0%", "1%")))  # rate, delay and loss
 ALGORITHMS = ("cubic", "reno", "bbr")
 QUEUES = ("20", "50", "100", "200", "500")
 _LENGTH = Duration.parse("4s")

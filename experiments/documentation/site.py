@@ -18,8 +18,7 @@ from topologies.errors import CommandError, TcplabError
 from topologies.notation import toml_file
 
 PLAN = "docs/site.toml"
-STAGE = "bufferbloat.html"
-"""The page of the recorded stage, which the first page shows."""
+STAGE = "bufferbloat.html"  # the page of the recorded stage, which the first page shows
 _NAMES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",

@@ -38,8 +38,7 @@ from topologies.spec import CUT_OFF
 
 RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
 _PYTHON = ("/usr/bin/python3", "-B")
-_CLIENTS = 1 << 16
-"""Users of clients begin here; the user of a server is its port."""
+_CLIENTS = 1 << 16  # users of clients begin here; the user of a server is its port
 
 
 def _programs(flow: Flow, spec: ExperimentSpec, job: JobContext) -> tuple[Stranger, Stranger]:

@@ -12,8 +12,7 @@ DIAGRAM = """\
 h1 ----- r1 ------ r2 ====== h2
 home   router    modem    Internet
    r1 shapes, r2 has the uplink"""
-_DOWN = 5
-"""Times the uplink's rate: what a home's downlink has."""
+_DOWN = 5  # times the uplink's rate: what a home's downlink has
 _FETCHES = "users users=2 size=400B answer=exp:60kB think=exp:300ms requests=500"
 
 

@@ -11,10 +11,8 @@ from topologies.spec import Channel
 from topologies.units import Count, Duration, Rate, Share
 
 CLASSIC, SCALABLE = "cubic", "dctcp"
-_SETTLED = Duration.parse("3s")
-"""Time of the slow starts, which is left out."""
-TARGETS = ({"where": "default"},)
-"""The wait with one flow of each kind."""
+_SETTLED = Duration.parse("3s")  # time of the slow starts, which is left out
+TARGETS = ({"where": "default"},)  # the wait with one flow of each kind
 
 
 @dataclass(frozen=True)

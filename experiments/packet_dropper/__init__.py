@@ -20,8 +20,7 @@ from topologies.units import Count, Duration, Rate, Share, Size
 
 METRIC = "client_seconds"
 PROFILE = LINUX_2_4
-DROPS = ("0%", "0.1%", "0.5%", "1%", "2%", "5%", "10%", "20%")
-"""The published shares."""
+DROPS = ("0%", "0.1%", "0.5%", "1%", "2%", "5%", "10%", "20%")  # the published shares
 GRID = {"loss": DROPS}
 QUICK, FULL = {"requests": "10000"}, {"requests": "100000"}
 REQUEST = 1448  # bytes: what one Ethernet frame carries of TCP with timestamps

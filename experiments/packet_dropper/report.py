@@ -17,8 +17,7 @@ from analysis.reporting.tables import Listing, Quantities, published_rows
 from analysis.reporting.written_answers import answers_from
 from experiments.packet_dropper import ON_THE_LINK
 
-REPETITIONS = 10
-"""Columns of elapsed times: as many as were published."""
+REPETITIONS = 10  # columns of elapsed times: as many as were published
 FRAME = 1526
 """Bytes that the original counts for a request of 1448: with headers of TCP, IP and Ethernet."""
 HEAD = (

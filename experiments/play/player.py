@@ -43,10 +43,8 @@ from topologies.data import to_data
 Heard = Callable[[Frame | PlayEvent], None]
 _FEWEST, _MOST = 2, 8
 """Guests ahead: a dragged slider uses about four a second, and most drags last two."""
-_RESIDENT_MIB = 128
-"""Memory that a waiting guest takes, measured."""
-_SHARE = 4
-"""Waiting guests take at most this part of the free memory."""
+_RESIDENT_MIB = 128  # memory that a waiting guest takes, measured
+_SHARE = 4  # waiting guests take at most this part of the free memory
 _LOOK = 0.005  # seconds between two looks at what the guest has printed
 _CONDITION = "as_set"
 

@@ -117,11 +117,9 @@ class PageOffer:
         }
 
 
-MOST_PAGES = 32
-"""Pages that are open at one time: each has one WebSocket."""
+MOST_PAGES = 32  # pages that are open at one time: each has one WebSocket
 _TOKEN_BYTES, _PLACE_BYTES = 24, 12
-_BUSY = 1013
-"""Close code of a WebSocket that may try again later (RFC 6455, 11.7)."""
+_BUSY = 1013  # close code of a WebSocket that may try again later (RFC 6455, 11.7)
 _STRANGER = "Open the whole address that tcplab play printed."
 _SAFE = {
     "content-security-policy": (

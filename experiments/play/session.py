@@ -27,8 +27,7 @@ from topologies.notation import json_value
 
 _SIDES = ("A", "B")
 _MOST_SEEDS = 100
-_LARGEST = 8
-"""Bytes of the largest number of a column; every column begins at a multiple of them."""
+_LARGEST = 8  # bytes of the largest number of a column; every column begins at a multiple of them
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,7 @@ def _sent_again(host: Host) -> Iterator[str]:
         yield _at(row["time"] - host.network.begun_ns, text)
 
 
-SEED = "seed"
-"""The file with the seed of a failed test."""
+SEED = "seed"  # the file with the seed of a failed test
 
 
 if TYPE_CHECKING:

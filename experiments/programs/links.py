@@ -1,7 +1,5 @@
 """Links of a network, as tests change them and put faults on them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

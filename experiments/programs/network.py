@@ -196,12 +196,10 @@ class Network:
     computing: bool = False
     has_whole_packets: bool = False
     now_ns: int = 0
-    begun_ns: int = 0
-    """The hosts' clock when the network was ready, in nanoseconds since 1970."""
+    begun_ns: int = 0  # the hosts' clock when the network was ready, in nanoseconds since 1970
     programs: dict[int, Program] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
-    over: str = ""
-    """Why it takes no more orders; empty if it does."""
+    over: str = ""  # why it takes no more orders; empty if it does
     _doubts: dict[tuple[str, ...], str] = field(default_factory=dict)
     _orders: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 

@@ -137,8 +137,7 @@ class Program:
             self.status, self.ended = int(news["status"]), news["ended_at"] / SECOND
 
 
-CALL = "TCPLAB_CALL"
-"""The variable with RUNNER, which is then in no command line."""
+CALL = "TCPLAB_CALL"  # the variable with RUNNER, which is then in no command line
 CALLER = f"import os; exec(os.environ.pop('{CALL}'))"
 _ANSWER, _TUPLE = "\n==tcplab answer==", "()"  # as in RUNNER
 RUNNER = Path(__file__).with_name("runner.txt").read_text(encoding="utf-8")

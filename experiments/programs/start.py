@@ -203,8 +203,7 @@ def _clock(text: str) -> int:
     return round(seconds) * _SECOND
 
 
-AGAIN = "again"
-"""The folder of the second run's captures, in that of the first."""
+AGAIN = "again"  # the folder of the second run's captures, in that of the first
 _SHOWN, _BEFORE = 80, 20  # characters of a line, and of these before the first that differs
 
 

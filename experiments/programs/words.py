@@ -109,8 +109,7 @@ class StartWords(TypedDict, total=False):
     input: str
 
 
-Argv = str | Sequence[str | Path]
-"""A program and its arguments; text is split as a shell does."""
+Argv = str | Sequence[str | Path]  # a program and its arguments; text is split as a shell does
 
 
 def words_of(argv: Argv) -> tuple[str, ...]:

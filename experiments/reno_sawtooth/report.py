@@ -10,8 +10,7 @@ from analysis.reporting.formulas import FilledPath, climb, climbing_time, sawtoo
 from experiments.study.reports import law, law_texts
 
 LAW = law(__file__)
-_APART = 4
-"""Round trips with a full queue within which retransmissions belong to one loss."""
+_APART = 4  # round trips with a full queue within which retransmissions belong to one loss
 
 
 def compare(results: RunResults) -> laws.LawComparison:

@@ -27,10 +27,8 @@ PROFILE = LINUX_2_6
 GRID = {"threshold": ("3", "10", "30", "100", "300", "1000", "100000", "2147483647")}
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
 _HIGHEST, _DEFAULT_HIGHEST = 2**31 - 1, 300
-_RAISED = Count(100)
-"""From this threshold on the claim is that TCP waits."""
-_SOME = 0.1
-"""Percent of segments from which on TCP counts as retransmitting."""
+_RAISED = Count(100)  # from this threshold on the claim is that TCP waits
+_SOME = 0.1  # percent of segments from which on TCP counts as retransmitting
 
 
 @dataclass(frozen=True)

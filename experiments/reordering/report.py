@@ -76,8 +76,7 @@ def _late_curve(measured: Measured, column: str, scale: float, number: int) -> L
     return Layer("share", "stairs", ordered, shares, words=label, series=number)
 
 
-_LINEAR = 300
-"""Packets up to which a linear axis shows all."""
+_LINEAR = 300  # packets up to which a linear axis shows all
 
 
 REPORT = StudyReport(

@@ -46,16 +46,13 @@ from testbed.host.scratch import scratch
 from topologies.errors import TcplabError, UsageError
 
 HOST = "127.0.0.1"
-REFUSED = 1008
-"""Close code of a WebSocket whose page or message is refused (RFC 6455, 7.4.1)."""
-MOST_CONNECTIONS = 128
-"""Connections of one server; a browser opens six and one for each page."""
+REFUSED = 1008  # close code of a WebSocket whose page or message is refused (RFC 6455, 7.4.1)
+MOST_CONNECTIONS = 128  # connections of one server; a browser opens six and one for each page
 _NAMED = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{1,5}))?", re.IGNORECASE)
 _LAST_PORT = 65535
 _LONGEST_MESSAGE = 1 << 16
 """Bytes of a WebSocket message; a link that changes often is its longest part."""
-_ENDING = 10
-"""Seconds in which open requests must end when the server ends; they need milliseconds."""
+_ENDING = 10  # seconds in which open requests must end when the server ends; they need milliseconds
 _FULL = (
     f"This server has {MOST_CONNECTIONS} connections already: close pages that you do not use.\n"
 )

@@ -21,8 +21,7 @@ from testbed.host import CODE
 from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
 
-_LEFT_OUT = ("graphs", "stage.html")
-"""Pages of single packets, which `tcplab report` writes again."""
+_LEFT_OUT = ("graphs", "stage.html")  # pages of single packets, which `tcplab report` writes again
 _DEEPEST, _MOST_FILES = 5, 100_000
 SUMS = "SHA256SUMS"
 _HERE = Path(__file__).parent

@@ -28,8 +28,7 @@ _START = 11.0  # seconds until Open vSwitch may be started in a guest
 _CONDITION_OVERHEAD = 6.0
 """Seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar."""
 
-Value = Quantity | str
-"""A value of an experiment's option: a quantity or a word."""
+Value = Quantity | str  # a value of an experiment's option: a quantity or a word
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,8 @@ class RunRequest:
     with_published: bool = False
     """Add the published numbers with these settings to spec.json, for the report."""
     settings: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()
-    """Expressions that the report has in addition."""
-    why_virtual: str = ""
-    """The obstacle to a native run, if `auto` chose the lab kernel."""
+    metrics: tuple[str, ...] = ()  # expressions that the report has in addition
+    why_virtual: str = ""  # the obstacle to a native run, if `auto` chose the lab kernel
 
     @cached_property
     def data(self) -> Any:

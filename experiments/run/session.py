@@ -68,8 +68,7 @@ def for_page(ready: Lab) -> dict[str, Any]:
     return facts | {"digests": digests | {"code": code_digest()}}
 
 
-Published = tuple[dict[str, Any], ...]
-"""Published numbers as spec.json has them."""
+Published = tuple[dict[str, Any], ...]  # published numbers as spec.json has them
 Judge = Callable[[Path], dict[str, Any] | None]
 """Returns the verdict on the network of a run that lacks only its manifest, None without one."""
 _SILENT = Listener()
@@ -138,8 +137,7 @@ def _published(request: RunRequest) -> Published:
     return tuple(match.described() for match in published_with_run(request.spec))
 
 
-Ended = Usage | TcplabError
-"""The usage of a seed, or the error that ended it."""
+Ended = Usage | TcplabError  # the usage of a seed, or the error that ended it
 
 
 def carried(

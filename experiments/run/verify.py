@@ -86,8 +86,7 @@ class RunToRepeat:
     spec: ExperimentSpec
     seeds: tuple[int, ...]
     lab_digest: str
-    parts: dict[str, str]
-    """Digests of the kernel and the image, by name."""
+    parts: dict[str, str]  # digests of the kernel and the image, by name
     code_digest: str
 
     @property

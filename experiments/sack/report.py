@@ -15,8 +15,7 @@ from analysis.reporting.written_answers import answers_from, notes_from
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity, Rate, Share, Size
 
-Pair = tuple[float, float]
-"""A value with SACK off and one with SACK on, under one seed."""
+Pair = tuple[float, float]  # a value with SACK off and one with SACK on, under one seed
 CONDITIONS = ("sack_off", "sack_on")
 PUBLISHED_PATH: dict[str, Quantity] = {
     "bw": Rate.parse("1mbit"),
@@ -28,8 +27,7 @@ PUBLISHED_PATH: dict[str, Quantity] = {
 """Parameters of the published experiment."""
 _PUBLISHED = Path(__file__).with_name("published.csv")
 published_rates = read_published(_PUBLISHED)["iperf client"].values
-PUBLISHED_SECONDS = 10
-"""Duration of the published experiment, iperf's default."""
+PUBLISHED_SECONDS = 10  # duration of the published experiment, iperf's default
 
 
 def is_sack(results: RunResults) -> bool:

@@ -19,8 +19,7 @@ from analysis.reporting.tables import published_rows
 from analysis.statistics.sweep_samples import SweepSamples
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
 
-SHARE = 0.95
-"""Share of the rate at the least loss, below which the study calls a rate affected."""
+SHARE = 0.95  # share of the rate at the least loss, below which the study calls a rate affected
 
 _HEAD = ("SACK", "Loss-Rate", "retrans-%", "Min", "Average", "Max")
 _RATES = ("slowest_second_kbit_s", "mean_second_kbit_s", "fastest_second_kbit_s")

@@ -78,8 +78,7 @@ class Combination:
     spec: ExperimentSpec
     repeats: bool = False
     """Its discipline lacks a parameter that is swept: one value of it stands for all."""
-    rounded: tuple[str, ...] = ()
-    """Sentences about what the kernel rounds."""
+    rounded: tuple[str, ...] = ()  # sentences about what the kernel rounds
 
     @cached_property
     def data(self) -> Any:
@@ -238,8 +237,7 @@ def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
     return changed
 
 
-_LARGEST = 65535
-"""The largest port: ports are the whole numbers of a spec."""
+_LARGEST = 65535  # the largest port: ports are the whole numbers of a spec
 
 
 def _replaced(data: Any, name: str, value: str) -> Any:

@@ -27,8 +27,7 @@ from testbed.lab.kernel.choice import chosen
 from topologies.errors import UsageError, close_to
 from topologies.notation import toml_file
 
-MODULES, REAL_TIME = "modules", "real time"
-"""Needs of a spec with modules, and of a shell."""
+MODULES, REAL_TIME = "modules", "real time"  # needs of a spec with modules, and of a shell
 _BY_INTERFACE = re.compile(r"net\.ipv[46]\.(conf|neigh)\.")
 
 
@@ -151,8 +150,7 @@ _SETTINGS, _PROFILES = _profiles()
 LINUX_2_4, LINUX_2_6 = _PROFILES["LINUX_2_4"], _PROFILES["LINUX_2_6"]
 LINUX_2_6_32, LINUX_3_10 = _PROFILES["LINUX_2_6_32"], _PROFILES["LINUX_3_10"]
 LINUX_2_6_FULL_LINE = replace(LINUX_2_6, path=(*LINUX_2_6.path, _SETTINGS["short_line"]))
-DROPPER = _SETTINGS["dropper"].name
-"""The setting of the rate at which the dropping router sends on."""
+DROPPER = _SETTINGS["dropper"].name  # the setting of the rate at which the dropping router sends on
 
 
 def under(profile: Profile, periods: str, conditions: Iterable[Condition]) -> tuple[Condition, ...]:

@@ -161,8 +161,7 @@ def _links(spec: ExperimentSpec, traced: set[Port], mean: Rate) -> Iterator[Link
 
 
 PREFIX = "link."
-_DIGITS = 6
-"""Digits of a share that tc prints."""
+_DIGITS = 6  # digits of a share that tc prints
 DISCIPLINE = "link.discipline"
 _HINTS = typing.get_type_hints(Channel)
 _RATES = f"a trace of Mahimahi, or {' or '.join(PACKAGED)}."

@@ -1,7 +1,5 @@
 """The table of surprises: a question, what one expects, and a script in the lab that shows it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,8 +9,7 @@ from topologies.spec import Channel
 from topologies.units import Count, Duration, Packets, Rate
 
 METRIC = "median queueing@10s.."
-LEAST, MOST, _MEAN = 2.0, 4.0, 3.0
-"""Packets of a flow: alpha and beta of net/ipv4/tcp_vegas.c."""
+LEAST, MOST, _MEAN = 2.0, 4.0, 3.0  # packets of a flow: alpha and beta of net/ipv4/tcp_vegas.c
 TARGETS = ({"where": "one flow"}, {"where": "four flows", "settings": {"flows": "4"}})
 
 

@@ -27,8 +27,7 @@ CASES = {
 GRID = {"case": tuple(CASES), "correlation": ("on", "off")}
 PROFILE = LINUX_2_6_32
 QUICK, FULL = {"duration": "10s"}, {"duration": "60s"}
-_SOME = 0.01
-"""Percent of segments from which on TCP counts as retransmitting."""
+_SOME = 0.01  # percent of segments from which on TCP counts as retransmitting
 _SWITCHES = {
     "correlation": ("on", "off"),
     "netem": ("today", "old"),

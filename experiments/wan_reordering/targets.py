@@ -6,8 +6,7 @@ from statistics import fmean
 
 from experiments.study.published import Row, Target, as_number, published, study
 
-SHORT = 10
-"""Seconds of the short form, which is compared with the first ones that were published."""
+SHORT = 10  # seconds of the short form, which is compared with the first ones that were published
 STUDY = study(__file__)
 
 
