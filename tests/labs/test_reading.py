@@ -118,9 +118,11 @@ def test_thirty_texts_are_read_by_keys(sack: LabSpec, key: Key, tmp_path: Path) 
     decided = read_overrides(tmp_path, sack)
     assert len(decided.override) == STUDENTS
     assert {line.items for line in decided.override} == {(1, 2), (1, 2, 3, 4)}
+    cases = [apply_overrides(case, sack, decided) for case in cases]
     check_feedback(sack, cases, decided)
     with browser(tmp_path / "again") as page:
-        again = reading_page(replace(graded, overrides=decided), {c: c.student for c in cases})
+        graded = replace(graded, cases=cases, overrides=decided)
+        again = reading_page(graded, {c: c.student for c in cases})
         opened(page, again, tmp_path)
         assert page.run(_PROGRESS).startswith(f"{STUDENTS} of {STUDENTS} read")
         assert (
@@ -130,7 +132,6 @@ def test_thirty_texts_are_read_by_keys(sack: LabSpec, key: Key, tmp_path: Path) 
 
 def check_feedback(sack: LabSpec, cases: Sequence[Case], decided: Overrides) -> None:
     """Check that a student reads which items were given, and why points are missing."""
-    cases = [apply_overrides(case, sack, decided) for case in cases]
     partly = next(case for case in cases if decided.lines_for(case)["why"].items == (1, 2))
     items = rubric_items(sack.question("why"))
     page = feedback_page(sack, partly)
