@@ -155,9 +155,7 @@ def trial_cases(question: Question, script: Script) -> Iterator[ScriptCase]:
     """
     names = {setting.partition("=")[0]: "" for o in question.others for setting in o.settings}
     for values in ((), *(other.settings for other in question.others)):
-        chosen = names | {
-            value.partition("=")[0]: f"={value.partition('=')[2]}" for value in values
-        }
+        chosen = names | {each.partition("=")[0]: f"={each.partition('=')[2]}" for each in values}
         yield ScriptCase(script, settings=tuple(name + value for name, value in chosen.items()))
 
 

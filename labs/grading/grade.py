@@ -136,10 +136,8 @@ def _is_open(case: Case) -> bool:
     return not case.refused and case.variant is not None
 
 
-def _each(
-    stage: Stage, cases: Sequence[Case], step: Callable[..., Case], *arguments: Any
-) -> list[Case]:
-    return [attempt(stage, case, step, *arguments) if _is_open(case) else case for case in cases]
+def _each(stage: Stage, cases: Sequence[Case], step: Callable[..., Case], *more: Any) -> list[Case]:
+    return [attempt(stage, case, step, *more) if _is_open(case) else case for case in cases]
 
 
 def _planned(
@@ -248,7 +246,7 @@ def mark_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
         arguments = (grading, tolerance, hidden)
         return attempt(Stage.MARK, case, _mark, *arguments) if _is_open(case) else case
 
-    return _with_shared_work(list(at_once(marked, cases)), lab, tolerance)
+    return _with_shared(list(at_once(marked, cases)), lab, tolerance)
 
 
 def _mark(
@@ -262,9 +260,7 @@ def _mark(
     return replace(case, right=marked.right).flagged(*marked.flags)
 
 
-def _with_shared_work(
-    cases: Sequence[Case], lab: LabSpec, tolerance: Mapping[str, float]
-) -> list[Case]:
+def _with_shared(cases: Sequence[Case], lab: LabSpec, tolerance: Mapping[str, float]) -> list[Case]:
     """Flag work that marked hand-ins share, and numbers that fit the run of another."""
     shared: dict[Case, list[Flag]] = defaultdict(list)
     for case, flag in shared_work.shared_work([case for case in cases if case.key], lab):

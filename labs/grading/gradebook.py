@@ -138,15 +138,13 @@ def item_rows(lab: GradedLab) -> Iterator[list[object]]:
         yield _item(lab.name, "all", lab.finals, lab.possible, [])
 
 
-def _item(
-    lab: str, question: str, points: list[float], most: float, rest: list[float]
-) -> list[object]:
+def _item(lab: str, name: str, points: list[float], most: float, rest: list[float]) -> list[object]:
     shares = [each / most for each in points]
     quarters = [sum(min(3, int(4 * share)) == quarter for share in shares) for quarter in range(4)]
     varied = len(rest) > 2 and pstdev(rest) > 0 and pstdev(shares) > 0
     discrimination = round(correlation(shares, rest), 2) if varied else ""
     humps = "two humps" if has_humps(shares) else ""
-    return [lab, question, len(points), round(fmean(shares), 2), discrimination, *quarters, humps]
+    return [lab, name, len(points), round(fmean(shares), 2), discrimination, *quarters, humps]
 
 
 def has_humps(values: Sequence[float]) -> bool:

@@ -129,12 +129,10 @@ def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
     }
 
 
-def _found(
-    folder: Path, lab: LabSpec, variant: ClaimedVariant, problems: Problems
-) -> dict[str, Any]:
+def _found(folder: Path, lab: LabSpec, claim: ClaimedVariant, problems: Problems) -> dict[str, Any]:
     """Return what counts of a hand-in. Raises TcplabError without answers for this lab."""
-    if variant.lab is not None and variant.lab != lab.name:
-        problem = f"It is for the lab '{variant.lab[:40]}', not {lab.name}."
+    if claim.lab is not None and claim.lab != lab.name:
+        problem = f"It is for the lab '{claim.lab[:40]}', not {lab.name}."
         raise TcplabError(problem, "Hand in the right one.")
     if not (folder / ANSWERS).is_file():
         remedy = "Hand in the zip that ./tcplab lab pack makes."

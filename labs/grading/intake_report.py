@@ -188,9 +188,7 @@ def report_on(intake: Intake, counting: CountingHandIns) -> DownloadReport:
     return DownloadReport(lines, len(cases), students, len(counting.superseded), unreadable)
 
 
-def _line(
-    index: int, intake: Intake, outcomes: Mapping[int, tuple[Case, str]]
-) -> IntakeLine | None:
+def _line(index: int, intake: Intake, ends: Mapping[int, tuple[Case, str]]) -> IntakeLine | None:
     """The line of a file; None if it is neither in a hand-in that came to an end nor in none."""
     file, hand_in, reason = intake.files[index], intake.belongs.get(index), intake.others.get(index)
     name = _shown(file.path)
@@ -198,9 +196,9 @@ def _line(
         became = "refused" if file.problem else "ignored"
         why = _shown(file.problem) or reason.text
         return IntakeLine(name, reason.whose, file.size, became, why, reason.look)
-    if id(hand_in) not in outcomes:
+    if id(hand_in) not in ends:
         return None
-    case, superseded = outcomes[id(hand_in)]
+    case, superseded = ends[id(hand_in)]
     student, why = _shown(case.student), _shown(superseded or case.refused)
     if index in intake.passed:
         return IntakeLine(name, student, file.size, "ignored", _PASSED)

@@ -195,11 +195,9 @@ def _regrade_changes(former: Sequence[FormerCase], cases: Sequence[Case]) -> Ite
         yield _change(old.student, _FINAL, old.final, None, "no hand-in any more")
 
 
-def _change(
-    student: str, question: str, old: float | None, new: float | None, why: str
-) -> LogEntry:
+def _change(student: str, name: str, old: float | None, new: float | None, why: str) -> LogEntry:
     before, now = ("" if each is None else f"{each:g}" for each in (old, new))
-    return LogEntry("grade", student, question, "", now, why, old=before)
+    return LogEntry("grade", student, name, "", now, why, old=before)
 
 
 def _changes_of(old: FormerCase, case: Case) -> Iterator[LogEntry]:

@@ -143,10 +143,8 @@ def feedback_page(lab: LabSpec, case: Case) -> str:
 
 def _without_key(case: Case) -> Case:
     """Return a case that says what is wrong about an answer, and no right one."""
-    outside = "A number of a run in real time lies outside of repeated runs."
-    flags = tuple(
-        replace(flag, text=outside) if flag.kind == "band" else flag for flag in case.flags
-    )
+    said = "A number of a run in real time lies outside of repeated runs."
+    flags = tuple(replace(flag, text=said) if flag.kind == "band" else flag for flag in case.flags)
     marks = tuple(replace(mark, expected="") for mark in case.marks)
     return replace(case, marks=marks, flags=flags, bands={})
 
@@ -219,7 +217,7 @@ def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
 
 def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
     """Known mix-ups and factors that a fifth of those who answered share, most frequent first."""
-    mix_ups = []
+    found = []
     for question in lab.questions:
         marks = [
             mark
@@ -230,10 +228,8 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
         for mistake, count in Counter(mark.mistake for mark in marks if mark.mistake).items():
             if count >= 2 and count >= _WIDELY * len(marks):
                 note = next(mark.note for mark in marks if mark.mistake == mistake)
-                mix_ups.append(
-                    {"question": question, "note": note, "count": count, "of": len(marks)}
-                )
-    return sorted(mix_ups, key=lambda mix_up: -mix_up["count"])
+                found.append({"question": question, "note": note, "count": count, "of": len(marks)})
+    return sorted(found, key=lambda mix_up: -mix_up["count"])
 
 
 def reading_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:

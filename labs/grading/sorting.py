@@ -165,7 +165,7 @@ class _FileGroup:
         return sorted({name.removesuffix(ANSWERS) for name in sheets})
 
 
-_HandInFiles = tuple[dict[int, str], str | None]
+_Piece = tuple[dict[int, str], str | None]
 """A hand-in in a group: names inside it, and the folder around them, None for an archive."""
 
 
@@ -187,20 +187,18 @@ def sort_files(files: Sequence[DownloadFile]) -> Sorting:
         else:
             unnamed[place] = file.path
     for uploads in groups.values():
-        _sort_uploads(sorting, owned, uploads)
+        _sort_upload(sorting, owned, uploads)
     _sort_unnamed(sorting, _FileGroup(unnamed), _FileGroup(owned))
     return sorting
 
 
-def _sort_uploads(
-    sorting: Sorting, paths: Mapping[int, str], uploads: Mapping[int, Upload]
-) -> None:
+def _sort_upload(sorting: Sorting, paths: Mapping[int, str], uploads: Mapping[int, Upload]) -> None:
     """Sort what one student or group uploaded; without a hand-in or with too many, all is one."""
     folders: dict[str, dict[int, str]] = defaultdict(dict)
     for place, upload in uploads.items():
         if not upload.typed:
             folders[upload.folder][place] = upload.inside
-    pieces: list[tuple[str, _HandInFiles]] = []
+    pieces: list[tuple[str, _Piece]] = []
     for folder, names in folders.items():
         pieces += [(folder, piece) for piece in _pieces(_FileGroup(names), named=True)]
     if not pieces or len(pieces) > _MOST_HAND_INS:
@@ -215,7 +213,7 @@ def _sort_uploads(
 
 
 def _parcel(
-    piece: _HandInFiles, folder: str, paths: Mapping[int, str], uploads: Mapping[int, Upload]
+    piece: _Piece, folder: str, paths: Mapping[int, str], uploads: Mapping[int, Upload]
 ) -> Parcel:
     names, root = piece
     first = min(names)
@@ -225,9 +223,7 @@ def _parcel(
     return Parcel(whole, names, uploads[first], folder=whole)
 
 
-def _pieces(
-    group: _FileGroup, named: bool, owned: _FileGroup | None = None
-) -> Iterator[_HandInFiles]:
+def _pieces(group: _FileGroup, named: bool, owned: _FileGroup | None = None) -> Iterator[_Piece]:
     """Yield hand-ins; loose answers above others are one too if it is known whose they are."""
     taken: set[int] = set()
     roots = group.roots()

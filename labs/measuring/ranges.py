@@ -113,9 +113,7 @@ def _carried(variant: Variant, records: dict[str, list[Record]]) -> VariantRuns:
     return VariantRuns(variant, runs)
 
 
-def carry_hidden(
-    lab: LabSpec, course: Course, out: Path, workers: int | None = None
-) -> HiddenResults:
+def carry_hidden(lab: LabSpec, course: Course, out: Path, workers: int | None) -> HiddenResults:
     """Run the hidden networks of a course; `out` remembers what was run."""
     with _references(lab, _nominal(lab), out, workers) as references:
         hidden = HiddenRuns(lab, course, references)

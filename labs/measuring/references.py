@@ -86,12 +86,10 @@ def _failed(problem: str) -> Record:
     return {"status": "failed", "problem": problem, "log": "", "rows": [], "warnings": []}
 
 
-def carry_kept(
-    raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
-) -> None:
+def carry_kept(raw: str, data: Any, seed: int, seconds: float, lab: Lab, tell: Progress) -> None:
     """Run a point and leave its raw files in the empty folder `raw`."""
-    limits: dict[str, Any] = {"allowance": _allowance(data, wall_seconds), "tell": progress}
-    contained_as(NoneType, _kept, raw, data, seed, wall_seconds, lab, **limits)
+    limits: dict[str, Any] = {"allowance": _allowance(data, seconds), "tell": tell}
+    contained_as(NoneType, _kept, raw, data, seed, seconds, lab, **limits)
 
 
 def _allowance(data: Any, wall_seconds: float) -> Allowance:
@@ -101,11 +99,9 @@ def _allowance(data: Any, wall_seconds: float) -> Allowance:
     return Allowance(wall_seconds + _READING, (limits.memory_mib << 20) + _MORE, file)
 
 
-def _kept(
-    raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
-) -> None:
+def _kept(raw: str, data: Any, seed: int, seconds: float, lab: Lab, progress: Progress) -> None:
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
-    run_seed(spec, seed, Path(raw), limits_for(spec, wall_seconds), lab, progress)
+    run_seed(spec, seed, Path(raw), limits_for(spec, seconds), lab, progress)
 
 
 def _carried(

@@ -86,7 +86,7 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[LabFinding]:
 def _question(assignment: Assignment, question: Question, answers: Answers) -> Iterator[LabFinding]:
     given = answers[question.id]
     if given and question.kind == "prediction":
-        yield from _prediction(assignment, question, given)
+        yield from _foreseen(assignment, question, given)
         return
     try:
         for problem in _problems(assignment, question, answers):
@@ -142,9 +142,7 @@ def _problems(assignment: Assignment, question: Question, answers: Answers) -> I
             handed_in_script(assignment.folder, name)
 
 
-def _prediction(
-    assignment: Assignment, question: Question, given: list[str]
-) -> Iterator[LabFinding]:
+def _foreseen(assignment: Assignment, question: Question, given: list[str]) -> Iterator[LabFinding]:
     recorded = read_predictions(assignment.folder, assignment.lab).get(question.id)
     if recorded is None and runs.run_folder(assignment.folder, question.before):
         late = f"written after the run {question.before}"
