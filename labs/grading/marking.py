@@ -168,23 +168,23 @@ class Marker:
         except ValueError as error:
             note = f"{open_questions.as_sentence(error)}. A person reads it."
             return empty.for_person(note, Verdict.UNREADABLE)
-        mark = self._best(question, number, answers, empty)
+
+        def best(number: Number) -> AnswerMark:
+            """Mark the number by the first of its readings that is right, else by the last."""
+            readings = _readings(question, number)
+            marks = [self._judged(question, reading, answers, empty) for reading in readings]
+            right = (mark for mark in marks if mark.verdict in (*_RIGHT, Verdict.UNIT))
+            return next(right, marks[-1])
+
+        mark = best(number)
         if mark.points == question.points or not number.others:
             return mark
         for value in number.others:
-            other = self._best(question, replace(number, value=value), answers, empty)
+            other = best(replace(number, value=value))
             if (other.points or 0.0) > (mark.points or 0.0):
                 note = f"'{number.written}' may mean {value:g}. A person reads it."
                 return empty.for_person(note, Verdict.UNREADABLE)
         return mark
-
-    def _best(
-        self, question: Question, number: Number, answers: Answers, empty: AnswerMark
-    ) -> AnswerMark:
-        """Mark the number by the first of its readings that is right, else by the last."""
-        readings = _readings(question, number)
-        marks = [self._judged(question, reading, answers, empty) for reading in readings]
-        return next((mark for mark in marks if mark.verdict in (*_RIGHT, Verdict.UNIT)), marks[-1])
 
     def _judged(
         self, question: Question, reading: _Reading, answers: Answers, empty: AnswerMark
