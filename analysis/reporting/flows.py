@@ -1,9 +1,11 @@
 """Tables and graphs of every flow of a run: rates, delays, and response times."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite
+from pathlib import Path
 from statistics import fmean, median
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from analysis.measures.metrics import metric
 from analysis.measures.results import FlowMeasures, Measured, RunResults
 from analysis.measures.selection import main_group
 from analysis.reporting.tables import Listing
+from topologies.notation import toml_file
 
 
 def rates_of_flows(results: RunResults) -> Listing | None:
@@ -124,91 +127,52 @@ def _bars(groups: Sequence[tuple[str, Shared]], starts: Numbers, protocol: str) 
     )
 
 
-_OF_FLOW = {
-    "Queueing, median (ms)": "queueing_p50_ms",
-    "95 %": "queueing_p95_ms",
-    "99 %": "queueing_p99_ms",
-    "One-way delay, median (ms)": "delay_p50_ms",
-    "95 % ": "delay_p95_ms",
-    "99 % ": "delay_p99_ms",
-    "While all send, 95 % (ms)": "delay_under_load_p95_ms",
-    "Complete after (s)": "completion_s",
-}
-_OF_EXCHANGES = {
-    "Planned": "exchanges_planned",
-    "Begun": "exchanges_begun",
-    "Ended": "exchanges",
-    "Failed": "exchanges_failed",
-    "Time, median (ms)": "exchange_p50_ms",
-    "95 %": "exchange_p95_ms",
-    "99 %": "exchange_p99_ms",
-    "Late (%)": "late_percent",
-}
+_TABLES = toml_file(Path(__file__).with_name("flows.toml"))
 _OF_PORT = ("p50", "p95", "p99")
 _MOST = 30
 """Rows; a run of hundreds of flows has more in its sweep's rows.csv."""
-_NOTES = (
-    "Each packet's queueing delay is its one-way delay less that of a lone packet; a delay that"
-    " varies adds to it. A row of a port has the packets of all flows that cross it.",
-    "A flow is complete from its first SYN to the last ACK, both in the sender's capture.",
-)
-_EXCHANGE = (
-    "An exchange is a request and its answer, an object of a page, a probe, or a call's datagram."
-    " One that did not end counts as the longest; users ask as often as time allows.",
-)
 
 
 def waiting(results: RunResults) -> tuple[Listing, ...]:
     """Return the table of delays; none for a run without captures at both ends."""
-    rows = [
-        row
-        for label, trials in _conditions(results)
-        for row in (*_of_ports(label, trials), *_of_flows(label, trials, _OF_FLOW))
-    ]
-    return _listing("How long packets waited", ("Port or flow", *_OF_FLOW), rows, _NOTES)
+    return _listing(results, _TABLES["waiting"], with_ports=True)
 
 
 def responding(results: RunResults) -> tuple[Listing, ...]:
     """Return the table of response times; none for a run without applications."""
-    rows = [
-        row
-        for label, trials in _conditions(results)
-        for row in _of_flows(label, trials, _OF_EXCHANGES)
-    ]
-    return _listing("How long exchanges took", ("Flow", *_OF_EXCHANGES), rows, _EXCHANGE)
-
-
-def _conditions(results: RunResults) -> Iterator[tuple[str, list[Measured]]]:
-    several = len(results.run.conditions) > 1
-    for condition in results.run.conditions:
-        trials = [trial for trial in results.measured if trial.trial.condition == condition]
-        if trials:
-            yield (f"{condition.label}, " if several else ""), trials
+    return _listing(results, _TABLES["responding"], with_ports=False)
 
 
 def _listing(
-    title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]], notes: tuple[str, ...]
+    results: RunResults, table: Mapping[str, Any], with_ports: bool
 ) -> tuple[Listing, ...]:
+    columns, rows = table["columns"], list[tuple[str, ...]]()
+    for condition in results.run.conditions:
+        trials = [trial for trial in results.measured if trial.trial.condition == condition]
+        label = f"{condition.label}, " if len(results.run.conditions) > 1 else ""
+        rows += _of_ports(label, trials, len(columns)) if with_ports else ()
+        rows += _of_flows(label, trials, columns.values())
     known = [row for row in rows if set(row[1:]) != {NOTHING}]
     if not known:
         return ()
     more = (f"{len(known) - _MOST} more rows are left out.",) if len(known) > _MOST else ()
-    return (Listing(title, head, tuple(known[:_MOST]), (*notes, *more)),)
+    head, notes = (table["of"], *columns), (*table["notes"], *more)
+    return (Listing(table["title"], head, tuple(known[:_MOST]), notes),)
 
 
-def _of_ports(label: str, trials: Sequence[Measured]) -> Iterator[tuple[str, ...]]:
-    for port in trials[0].queues:
+def _of_ports(label: str, trials: Sequence[Measured], columns: int) -> Iterator[tuple[str, ...]]:
+    for port in trials[0].queues if trials else ():
         found = [trial.queues[port] for trial in trials if port in trial.queues]
         cells = (spread([values[name] for values in found]) for name in _OF_PORT)
-        yield (f"{label}{port}", *cells, *[NOTHING] * (len(_OF_FLOW) - len(_OF_PORT)))
+        yield (f"{label}{port}", *cells, *[NOTHING] * (columns - len(_OF_PORT)))
 
 
 def _of_flows(
-    label: str, trials: Sequence[Measured], columns: Mapping[str, str]
+    label: str, trials: Sequence[Measured], columns: Iterable[str]
 ) -> Iterator[tuple[str, ...]]:
-    for number, flow in enumerate(trials[0].flows):
+    for number, flow in enumerate(trials[0].flows if trials else ()):
         flows = [trial.flows[number] for trial in trials]
-        yield (f"{label}{flow.flow.name}", *(_cell(flows, name) for name in columns.values()))
+        yield (f"{label}{flow.flow.name}", *(_cell(flows, name) for name in columns))
 
 
 def _cell(flows: Sequence[FlowMeasures], name: str) -> str:

@@ -45,7 +45,6 @@ class PointRunner:
     workers: str
     wall_seconds: float = 600.0
     force: bool = False
-    slots: int | None = None
 
     def run(
         self,
@@ -86,9 +85,7 @@ def runner_for(
 
         return PointRunner(ready, partial(cluster_engine, scheduler, ready), f"cluster {scheduler}")
     slots = guests_at_once(max(map(needed_mib, specs)), workers)
-    return PointRunner(
-        ready, partial(local_engine, ready, slots), f"{slots} on this machine", slots=slots
-    )
+    return PointRunner(ready, partial(local_engine, ready, slots), f"{slots} on this machine")
 
 
 def _broken(done: Done) -> Record:
