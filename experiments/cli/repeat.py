@@ -9,6 +9,7 @@ import click
 from experiments.cli.options import (
     json_option,
     kernel_option,
+    option,
     out_option,
     print_page,
     run_or_sweep,
@@ -93,32 +94,24 @@ _LONGEST = 3600.0  # wall seconds of one point
 
 
 @click.command()
-@click.option(
-    "--quick/--full",
-    default=True,
-    show_default=True,
-    help="Short runs and six seeds, or as published.",
-)
-@click.option(
-    "--only",
-    "names",
+@option("--quick/--full", "Short runs and six seeds, or as published.", default=True)
+@option(
+    "--only names",
+    "Only this study; may be repeated.",
     multiple=True,
     metavar="EXPERIMENT",
     shell_complete=studies,
-    help="Only this study; may be repeated.",
 )
-@click.option(
-    "--rows",
-    "texts",
+@option(
+    "--rows texts",
+    "Only rows whose place has this text, such as '5 % loss'; may be repeated.",
     multiple=True,
     metavar="TEXT",
-    help="Only rows whose place has this text, such as '5 % loss'; may be repeated.",
 )
-@click.option(
+@option(
     "--period-kernels/--no-period-kernels",
+    "Repeat each study also on the kernel of its time, if that is built.",
     default=True,
-    show_default=True,
-    help="Repeat each study also on the kernel of its time, if that is built.",
 )
 @workers_option
 @scheduler_option
