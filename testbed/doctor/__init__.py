@@ -9,10 +9,11 @@ import platform
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from testbed.host.packages import PATH, present
 from topologies.disciplines import disciplines
@@ -20,14 +21,11 @@ from topologies.disciplines import disciplines
 
 def _printed(command: Sequence[str]) -> str:
     """Return what a program of the distribution prints; empty if that is not to be had."""
-    try:
-        environment = {"PATH": PATH, "LC_ALL": "C"}
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=20, check=False, env=environment
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout if done.returncode == 0 else ""
+    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 20}
+    options["env"] = {"PATH": PATH, "LC_ALL": "C"}
+    with suppress(OSError, subprocess.SubprocessError):
+        return str(subprocess.run(command, check=True, **options).stdout)
+    return ""
 
 
 @dataclass(frozen=True)
@@ -44,10 +42,9 @@ class ExaminedMachine:
 
     def text(self, path: str) -> str:
         """Return a file's stripped text; empty if it is absent or unreadable."""
-        try:
+        content = b""
+        with suppress(OSError):
             content = (self.root / path.lstrip("/")).read_bytes()
-        except OSError:
-            return ""
         return content.decode(errors="replace").strip(" \n\t")
 
     def exists(self, path: str) -> bool:

@@ -138,8 +138,5 @@ def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
 def require_cluster_extra() -> None:
     """Raises TcplabError if Dask is not installed."""
     if not find_spec("distributed"):
-        raise TcplabError(
-            "A cluster needs Dask, which is not installed.",
-            "Install it in the same environment: pip install 'distributed>=2024.5'. In a checkout,"
-            " ./tcplab does so itself.",
-        )
+        remedy = "Install it: pip install 'distributed>=2024.5'. In a checkout, ./tcplab does so."
+        raise TcplabError("A cluster needs Dask, which is not installed.", remedy)

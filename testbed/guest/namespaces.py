@@ -25,19 +25,15 @@ def network_namespace(pid: int) -> Iterator[None]:
         yield
         return
     # /proc/thread-self is younger than Linux 3.13.
-    home = os.open(f"/proc/self/task/{_libc.gettid()}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            _enter(target)
-        finally:
-            os.close(target)
+    with (
+        open(f"/proc/self/task/{_libc.gettid()}/ns/net", "rb", buffering=0) as home,
+        open(f"/proc/{pid}/ns/net", "rb", buffering=0) as target,
+    ):
+        _enter(target.fileno())
         try:
             yield
         finally:
-            _enter(home)
-    finally:
-        os.close(home)
+            _enter(home.fileno())
 
 
 def _enter(descriptor: int) -> None:

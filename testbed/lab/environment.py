@@ -179,9 +179,8 @@ def link_checkout(environment: Environment) -> None:
     about.mkdir()
     metadata = f"Metadata-Version: 2.1\nName: tcplab\nVersion: {VERSION}\n"
     (about / "METADATA").write_text(metadata)
-    groups = toml_file(CODE / "pyproject.toml")["project"]["entry-points"]
     lines = []
-    for group, entries in groups.items():
+    for group, entries in toml_file(CODE / "pyproject.toml")["project"]["entry-points"].items():
         lines += [f"[{group}]", *(f"{name} = {place}" for name, place in entries.items())]
     (about / "entry_points.txt").write_text("\n".join(lines) + "\n")
 

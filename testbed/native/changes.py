@@ -60,10 +60,6 @@ class Journal:
     file: IO[str]
     changes: list[Change] = field(default_factory=list)
 
-    def beside(self, name: str) -> Path:
-        """Return the path of a file that goes with the journal."""
-        return self.path.with_suffix(f".{name}")
-
     def note(self, change: Change) -> None:
         """Add a change, or what is known of it now; on the disk before this returns."""
         self._append("change", change)
@@ -94,7 +90,7 @@ def new_journal() -> Iterator[Journal]:
         os.fchmod(descriptor, 0o644)
         file = os.fdopen(descriptor, "a")
         fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(json.dumps({"boot": _boot()}) + "\n")
+        file.write(json.dumps({"boot": _BOOT.read_text().strip()}) + "\n")
         made = Journal(Path(name), file)
     with file:
         try:
@@ -156,16 +152,12 @@ def _read(path: Path) -> list[Change]:
     except FileNotFoundError:
         return []
     changes: list[Change] = []
-    for event in events if first.get("boot") == _boot() else []:
+    for event in events if first.get("boot") == _BOOT.read_text().strip() else []:
         ((event_name, fields),) = event.items()
         change = Change(**fields)
         changes = [noted for noted in changes if not noted.is_of(change)]
         changes += [change] if event_name == "change" else []
     return changes
-
-
-def _boot() -> str:
-    return _BOOT.read_text().strip()
 
 
 # Seconds. Connections of a killed run stay in the kernel until it has tried often enough to end
@@ -254,7 +246,7 @@ def _load(journal: Journal, name: str, content: bytes) -> None:
                 owner, remedy = "another run", "Wait for it to end."
             problem = f"A module {name} is in this kernel already, loaded by {owner}."
             raise TcplabError(problem, remedy)
-        file = journal.beside(f"{name}.ko")
+        file = journal.path.with_suffix(f".{name}.ko")  # it goes with the journal
         file.write_bytes(content)
         journal.note(change)
         insert(name, file)
