@@ -64,12 +64,6 @@ class Apt:
         printed = self._run("Resolving", ["apt-get", *options, "install", *wanted])
         return list(_locked(printed, self._mirror()))
 
-    def names(self, pattern: str) -> list[str]:
-        """Return the packages of the suite whose name matches a regular expression."""
-        command = ["apt-cache", "search", "--names-only", pattern]
-        listed = self._run("Reading the package list", command)
-        return [line.split()[0] for line in listed.splitlines()]
-
     def _run(self, text: str, command: Sequence[str]) -> str:
         """Run a program of apt with the workshop's configuration. Raises CommandError."""
         return self.workshop.run(text, command, environment=_ENVIRONMENT, network=True)

@@ -15,21 +15,17 @@ _NAMES = {"figures": "Matplotlib"}
 
 def require(extra: str) -> None:
     """Install an extra in the environment of a checkout unless it is there. Raises TcplabError."""
-    place, name = Path(sys.prefix).resolve(), _NAMES[extra]
-    if (place / MARK).exists():
-        _install(Environment(place), extra)
-    elif not find_spec(name.lower()):
-        problem = f"This needs {name}, which is not installed."
-        raise TcplabError(problem, f"Install it: pip install 'tcplab[{extra}]'.")
-
-
-def _install(environment: Environment, extra: str) -> None:
+    environment, name = Environment(Path(sys.prefix).resolve()), _NAMES[extra]
+    if not (environment.place / MARK).exists():
+        if not find_spec(name.lower()):
+            problem = f"This needs {name}, which is not installed."
+            raise TcplabError(problem, f"Install it: pip install 'tcplab[{extra}]'.")
+        return
     # After an update of the locks, the library may be there in its earlier version.
     stamp = environment.stamp("python")
     state = stamp.read_text() if stamp.exists() else ""
     if environment.is_ready(extra, state):
         return
-    name = _NAMES[extra]
     if not os.access(environment.place, os.W_OK):
         problem = f"This needs {name}, which {environment.place} lacks."
         remedy = f"Its owner installs it: {environment.python} -m testbed.lab.libraries {extra}"

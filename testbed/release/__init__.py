@@ -15,8 +15,6 @@ from testbed.builds.cache import Recipe
 from testbed.builds.debian import read_lock, write_lock
 from testbed.builds.engine import engine_recipe
 from testbed.host import CODE
-from testbed.lab import image as image_recipe
-from testbed.lab import tools
 from testbed.lab.image import patient_recipe
 from testbed.lab.ready import (
     Lab,
@@ -30,7 +28,7 @@ from testbed.lab.ready import (
 )
 from testbed.lab.tools import sealed, tools_recipe
 from testbed.release.archive import NAME, called, make_tree, pack
-from testbed.release.wheels import make_wheels, notices_recipe
+from testbed.release.wheels import DEBIAN, make_wheels, notices_recipe
 from testbed.virtual.run import compiled_entry
 from topologies.errors import TcplabError
 from topologies.notation import toml_file
@@ -77,11 +75,6 @@ def wheels_of(ready: Lab, report: BuildReport, work: Path) -> list[Path]:
 
 
 LOCKS = CODE / "locks"
-DEBIAN = {
-    image_recipe.LOCK: (image_recipe.SUITE, tuple(image_recipe.wanted())),
-    tools.LOCK: (tools.SUITE, tools.WANTED),
-}
-"""Each lock of Debian's packages with its suite and what is wanted of it."""
 _OPTIONS = (
     "--universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate"
     " --quiet"

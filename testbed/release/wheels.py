@@ -26,25 +26,28 @@ from topologies.errors import TcplabError
 from topologies.notation import toml_file
 
 COPYRIGHT, GPL = "COPYRIGHT", "GPL-2"
-LOCKS = {image_recipe.LOCK: image_recipe.SUITE, tools_recipe.LOCK: tools_recipe.SUITE}
-"""Debian's packages that a release hands on, with their suites."""
+DEBIAN = {
+    image_recipe.LOCK: (image_recipe.SUITE, tuple(image_recipe.wanted())),
+    tools_recipe.LOCK: (tools_recipe.SUITE, tools_recipe.WANTED),
+}
+"""Each lock of Debian's packages with its suite and what is wanted of it."""
 _PAGES = "usr/share/doc"
 _COMMON = "usr/share/common-licenses"
 
 
 def notices_recipe() -> Recipe:
     """Return the recipe for the copyright files of all packages in one, and the kernel's."""
-    return Recipe("notices", tuple(LOCKS), (COPYRIGHT, GPL), build_notices)
+    return Recipe("notices", tuple(DEBIAN), (COPYRIGHT, GPL), build_notices)
 
 
 def build_notices(workshop: Workshop) -> Facts:
     """Leave both files in the workshop. Raises TcplabError, CommandError."""
     root = workshop.folder / "root"
-    for lock, suite in LOCKS.items():
+    for lock, (suite, _) in DEBIAN.items():
         for _, packed in contents(read_lock(lock), suite, workshop.report):
             extract(packed, root, lambda name: name.startswith((_PAGES, _COMMON)))
     # Now, since pages of one package may be a link to those of another.
-    names = {package.name for lock in LOCKS for package in read_lock(lock).packages}
+    names = {package.name for lock in DEBIAN for package in read_lock(lock).packages}
     texts = {name: (root / _PAGES / name / "copyright").read_text() for name in names}
     written = (f"{'=' * 80}\n{name}\n{'=' * 80}\n{text}\n" for name, text in sorted(texts.items()))
     (workshop.folder / COPYRIGHT).write_text("".join(written))
@@ -62,7 +65,7 @@ def sources() -> Iterator[str]:
     yield "  configuration and programs are in `testbed/lab/kernel` of the same version of tcplab."
     yield "* Debian's packages: `apt-get source PACKAGE=VERSION`, or from the archive of all that"
     yield f"  Debian published, {SNAPSHOT.partition('/archive')[0]}/binary/PACKAGE/VERSION/:\n"
-    every = (package for lock in LOCKS for package in read_lock(lock).packages)
+    every = (package for lock in DEBIAN for package in read_lock(lock).packages)
     yield from sorted({f"    {package.name} {package.version}" for package in every})
 
 

@@ -97,7 +97,9 @@ def _build(workshop: Workshop) -> Facts:
     workshop = sealed(workshop, "dpkg-deb")
     apt = Apt(workshop, SUITE)
     apt.update()
-    kernel = max(apt.names(_KERNELS), key=lambda name: int(name.split("-")[3]))
+    listed = apt._run("Reading", ["apt-cache", "search", "--names-only", _KERNELS]).splitlines()
+    names = (line.split()[0] for line in listed)
+    kernel = max(names, key=lambda name: int(name.split("-")[3]))
     (workshop.folder / "unpacked").mkdir()
     for package in (kernel, "busybox-static"):
         deb = apt.download(package).name
