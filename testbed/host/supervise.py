@@ -40,11 +40,7 @@ _LATEST = 1e12  # seconds of a job's clock
 _POLL = 0.05  # seconds between two looks at a running job
 
 Progress = Callable[[str, float], None]
-"""Called again and again with what is being done and the seconds that have passed on the job's own
-clock.
-
-What it raises ends the job.
-"""
+"""Called again and again with a phase and the seconds of the job's clock; may raise to end it."""
 
 
 @dataclass(frozen=True)
