@@ -24,23 +24,20 @@ from analysis import fmt
 from analysis.flows.columns import KINDS, RETRANSMISSIONS
 from analysis.flows.reader import FileFacts, IcmpError
 
-_FEWEST = 8
-"""Losses below which chance fits a bucket."""
+_FEWEST = 8  # losses below which chance fits a bucket
 _CHANCE, _FOR_EACH = 6.0, 1 / 250
 """Digits of improbability that prove a bucket, and further ones for each segment.
 
 Places of losses before a capture are estimated, so that many random losses fit a bucket a little.
 """
-_MOST = 2_500
-"""Segments from the first loss on that are compared."""
+_MOST = 2_500  # segments from the first loss on that are compared
 _HEADERS = 52
 _KIND = {name: number for number, (name, _) in enumerate(KINDS)}
 _OTHERS = {_KIND[name] for name in ("keepalive", "probe", "copy", "spurious")}
 _RATES = (0.9, 1.2, 1.7, 2.6, 4.0)
 """Of the mean rate that passed: buckets that are often full pass less than their rate."""
 _SIZES = (7e3, 1.2e4, 2e4, 3.5e4, 8e4, 2e5, 6e5, 2e6)
-_NEAR = (0.75, 0.87, 1.0, 1.15, 1.3)
-"""Rates and sizes around the best of the grid."""
+_NEAR = (0.75, 0.87, 1.0, 1.15, 1.3)  # rates and sizes around the best of the grid
 
 
 class SegmentRow(NamedTuple):
@@ -188,8 +185,7 @@ CALLED = {
     "fastopen": "as the SYN's data were refused",
 }
 """The kinds of retransmissions in a student's words."""
-_MANY = 20
-"""A direction with less than this part of the other's bytes has requests only."""
+_MANY = 20  # A direction with less than this part of the other's bytes has requests only
 LIMITS = {"receiver": "receive window", "network": "network", "application": "application"}
 
 

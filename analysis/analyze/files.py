@@ -100,8 +100,7 @@ def finite(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_MARK = "\0"
-"""Stands for an iterator in a text; neither paths nor sentences have it."""
+_MARK = "\0"  # stands for an iterator in a text; neither paths nor sentences have it
 
 
 def json_pieces(value: object, indent: int | None = None) -> Iterator[str]:
@@ -152,8 +151,7 @@ OF_ALL_PACKETS = frozenset({"packets", "events"})
 """What needs a row per packet, and so memory that grows with the file."""
 OF_PACKETS = GRAPHS | OF_ALL_PACKETS | {"limits"}
 _COMMAND = "analyze FILE"
-_JUDGED = 3
-"""Connections with a verdict at the top of the page."""
+_JUDGED = 3  # connections with a verdict at the top of the page
 
 
 def formats(written: str) -> tuple[str, ...]:

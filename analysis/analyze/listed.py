@@ -30,8 +30,7 @@ from analysis.flows.reader import FileFacts, IcmpError, Reading, icmp_errors, ro
 
 JUDGED = 200_000
 """Packets up to which a verdict may look at each."""
-_TOGETHER = 4096
-"""Connections whose values are in memory at a time."""
+_TOGETHER = 4096  # connections whose values are in memory at a time
 
 
 @dataclass(frozen=True)

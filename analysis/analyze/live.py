@@ -27,10 +27,8 @@ from analysis.flows.reader import FollowedCapture
 from topologies.errors import TcplabError, UsageError
 
 _PIECE = 1 << 20
-_POLL = 0.1
-"""Seconds between two looks at a file, which does not tell when it grows."""
-_HEADERS = 256
-"""Octets of each packet that are captured: all headers, also in tunnels."""
+_POLL = 0.1  # seconds between two looks at a file, which does not tell when it grows
+_HEADERS = 256  # octets of each packet that are captured: all headers, also in tunnels
 _INTERFACES = Path("/sys/class/net")
 
 
@@ -169,12 +167,9 @@ def _check_ending(interface: str, status: int, said: str) -> None:
             print(f"tcpdump: {line}", file=sys.stderr)
 
 
-_WAIT = 0.2
-"""Seconds after which Ctrl-C is noticed at the latest, even without packets."""
-_LAST = 2.0
-"""Seconds that packets which are on their way have to come once Ctrl-C was pressed."""
-_SHARE = 10
-"""Looks at what was counted take at most one part in so many of the time."""
+_WAIT = 0.2  # seconds after which Ctrl-C is noticed at the latest, even without packets
+_LAST = 2.0  # seconds that packets which are on their way have to come once Ctrl-C was pressed
+_SHARE = 10  # looks at what was counted take at most one part in so many of the time
 _OTHER_LINES = 16
 """Lines of the screen that the table of many leaves to its head, the counts and the notes."""
 

@@ -162,8 +162,7 @@ def _network(host: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 
 _SECONDS = re.compile(r"\d+(\.\d+)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LARGEST = 2**62 // 10**9
-"""Seconds; times of captures end there."""
+_LARGEST = 2**62 // 10**9  # seconds; times of captures end there
 
 
 def moment(text: str) -> CaptureMoment:

@@ -195,8 +195,7 @@ _SHORT = 94
 _STEP = 1_000_000
 """Nanoseconds that time must step back to matter: between interfaces, less is usual."""
 _NAMED = 5
-_HIDING = 10
-"""One packet not read for so many segments may be the missing direction's."""
+_HIDING = 10  # one packet not read for so many segments may be the missing direction's
 
 
 def doubts(capture: ListedCapture) -> list[str]:

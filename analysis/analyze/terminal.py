@@ -28,10 +28,8 @@ from analysis.flows.columns import EXCHANGES, ICMP_ERRORS, INTERVALS, KINDS, OUR
 
 FEW = 3
 """Connections up to which each has a block of its own."""
-_MOST_FLOWS = 10
-"""Flows of UDP that the terminal shows."""
-_Flow = Mapping[str, Any]
-"""One flow, as analysis.flows.reader.Reading.udp has it."""
+_MOST_FLOWS = 10  # flows of UDP that the terminal shows
+_Flow = Mapping[str, Any]  # one flow, as analysis.flows.reader.Reading.udp has it
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NEXT_TO_IT = "not visible at the receiver"
 _LEFT_OUT = {
@@ -244,8 +242,7 @@ def _udp_figures(flow: _Flow) -> Iterator[str]:
         yield f"spin bit {fmt.milliseconds(flow['spin_p50'])}"
 
 
-_MOST = 20
-"""Servers that the terminal shows."""
+_MOST = 20  # servers that the terminal shows
 
 
 _Rows = list[dict[str, Any]]

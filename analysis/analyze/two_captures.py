@@ -20,12 +20,9 @@ from analysis.flows.matching import DirectionMatch, PathSummary, summary
 from analysis.table import ColumnTable
 from topologies.errors import TcplabError
 
-_ALIKE = 1.25
-"""Figures that differ by less than this factor are alike."""
-_EQUAL = 1.1
-"""The same for the rates, which the sentence compares."""
-_REASONS = 3
-"""Differences that the sentence names."""
+_ALIKE = 1.25  # figures that differ by less than this factor are alike
+_EQUAL = 1.1  # the same for the rates, which the sentence compares
+_REASONS = 3  # differences that the sentence names
 _ENDS = ("host_a", "port_a", "host_b", "port_b")
 _LIKENESS = (
     (_ENDS, "both ends"),

@@ -32,12 +32,10 @@ from analysis.table import ColumnTable, RowGroups, TableColumn, Truths, Whole
 
 _BUCKETS = 2000
 """Of time: only the least delay in each can be on the hull, but for the drift within a bucket."""
-_FEWEST = 10
-"""Packets that must have arrived in each direction."""
+_FEWEST = 10  # packets that must have arrived in each direction
 _CLOCKS_ALIKE = 0.2
 """Both directions' slopes agree if they differ by at most this share of their mean."""
-_NOTICED = 100_000
-"""Nanoseconds that a drift must change delays by to matter."""
+_NOTICED = 100_000  # nanoseconds that a drift must change delays by to matter
 Numbers = npt.NDArray[np.float64]
 
 
@@ -124,8 +122,7 @@ def _lower_hull(times: Numbers, delays: Numbers) -> list[tuple[float, float]]:
 _Key = tuple[tuple[tuple[str, int], ...], int]
 _SAMPLE = 20_000
 _NUMBERS = ("sequence", "acknowledgement")
-_ALIKE = ("payload", "timestamp", "echo", "ip_id")
-"""Columns of a packet next to its numbers."""
+_ALIKE = ("payload", "timestamp", "echo", "ip_id")  # columns of a packet next to its numbers
 _IDENTITY = ("connection", "host_a", "host_b", "port_a", "port_b", "syns_a2b", "syns_b2a")
 
 

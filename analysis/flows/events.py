@@ -25,8 +25,7 @@ _SYN, _FIN, _RST, _ACK = 2, 1, 4, 16
 _CE = 3
 _SHOWN = ("sequence", "acknowledgement", "payload", "window")
 _OF_KINDS = (*RETRANSMISSIONS, "syn", "fin", "keepalive", "probe", "copy", "late")
-_NEVER = 2**62
-"""More than any sequence number: what is not known is not exceeded."""
+_NEVER = 2**62  # more than any sequence number: what is not known is not exceeded
 
 
 def events(reading: Reading) -> ColumnTable:

@@ -18,10 +18,8 @@ from analysis.table import RowGroups
 from topologies import untrusted
 from topologies.errors import TcplabError
 
-_PIECE = 1 << 22
-"""Bytes that are read at once: enough packets for NumPy, and little memory."""
-_LARGEST = 256 << 20
-"""A record of more bytes than this is taken as damage."""
+_PIECE = 1 << 22  # bytes that are read at once: enough packets for NumPy, and little memory
+_LARGEST = 256 << 20  # A record of more bytes than this is taken as damage
 _FORMATS = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
     b"\xa1\xb2\xc3\xd4": (">", 1000),
@@ -102,8 +100,7 @@ _HEAD = np.dtype(
     }
 )
 """Fields of Ethernet, IPv4 and TCP or UDP. `ecn` is in the byte of DSCP, `ports` are both."""
-_CHANGED = [8, 10, 11]
-"""What routers change: the TTL and the header's checksum."""
+_CHANGED = [8, 10, 11]  # what routers change: the TTL and the header's checksum
 _ECN, _CAPABLE_OR_MARKED = 1, 3
 """The byte of DSCP and ECN, and its bits for ECN. A queue may set both in a packet that has one."""
 _CHECKSUM = {_TCP: [36, 37], _UDP: [26, 27]}

@@ -136,8 +136,7 @@ def capture_drops(run: RunRecord, trial: Trial) -> dict[str, str]:
 PREFIX = "frame."
 _MOST = 10_000
 """Frames of one event; what is more frequent is no evidence, since any guess would be right."""
-_PAUSE = 250_000_000
-"""ns without a segment of data, as in analysis.measures.results."""
+_PAUSE = 250_000_000  # ns without a segment of data, as in analysis.measures.results
 _TABLE = table_rows(Path(__file__).with_name("frames.csv"))
 EVENTS = {row["event"]: row["meaning"] or dict(KINDS)[row["event"]] for row in _TABLE}
 """The events of frames, and of lines of sockets' samples, with their meanings."""
@@ -145,8 +144,7 @@ EVENTS = {row["event"]: row["meaning"] or dict(KINDS)[row["event"]] for row in _
 
 _LEAST_TIMEOUT, _REACTION = 190_000_000, 100_000
 """ns: Linux's least time-out less a tick, and within which a sender reacts to a packet."""
-_ECE, _CWR = 64, 128
-"""Flags of TCP (RFC 3168), which a SYN carries for another purpose."""
+_ECE, _CWR = 64, 128  # flags of TCP (RFC 3168), which a SYN carries for another purpose
 _CE = 3
 
 

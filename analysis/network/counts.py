@@ -211,10 +211,8 @@ def _dropped_after(network: TrialNetwork, port: Port) -> int:
 
 
 BOUND, FULL = "Packets that waited for a link", "Drops of a full queue"
-_SLACK = 1_000
-"""Nanoseconds in which two events count as one."""
-_ONE_PACKET_OFF = 1
-"""Packets by which a queue may be off and its figures still be used, with care."""
+_SLACK = 1_000  # nanoseconds in which two events count as one
+_ONE_PACKET_OFF = 1  # packets by which a queue may be off and its figures still be used, with care
 
 
 def queue_bound(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:

@@ -198,8 +198,7 @@ def _all(
 
 _FAST = 900_000_000
 """Bits a second: links of 1 Gbit/s and more, also less what tc does not count of a frame."""
-_SHORT = 100_000
-"""Nanoseconds; real hosts add tens of microseconds to a round trip."""
+_SHORT = 100_000  # nanoseconds; real hosts add tens of microseconds to a round trip
 _SHORT_FRAME = 66  # an ACK
 _PAGE = "docs/concepts/limits.md"
 

@@ -25,15 +25,13 @@ _SHARE = 1e-3
 which are invisible next to the 60 ms of a packet at 200 kbit/s."""
 _OF_A_PACKET = 0.5
 """Of the time that a packet takes: beyond it, packets leave in twos or not at all."""
-_FAR = 10.0
-"""Tolerances, if that is more."""
+_FAR = 10.0  # tolerances, if that is more
 RATE_TOLERANCE, RATE_FAR = 1e-3, 1e-2
 """Shares of the rate; three digits of a throughput are printed, and 1 % is seen in a graph."""
 _REAL_BURST = 250_000
 """Nanoseconds that a real timer may be late without loss of rate: native links send bursts."""
 _REAL_RATE_TOLERANCE = 1e-2
-_STEP = 500
-"""Nanoseconds by which a timer of the lab kernel may be off: up to 0.5 us were measured."""
+_STEP = 500  # nanoseconds by which a timer of the lab kernel may be off: up to 0.5 us were measured
 _HELD = 20_000
 """Nanoseconds; who takes so much longer than a lone packet has waited for another, and not for one
 of the kernel's own steps."""

@@ -36,13 +36,11 @@ TOLERANCE, A_PORT = 2_000, 1_000
 timers, so only steps of the kernel remain: up to 0.5 us for each of the two timers of a port."""
 FAR = 10.0
 """Tolerances; beyond them the path is another than the one that was asked for."""
-_SHARE = 1e-3
-"""Of the round trip: less changes no figure of TCP by a digit that is printed."""
+_SHARE = 1e-3  # of the round trip: less changes no figure of TCP by a digit that is printed
 _SYN, _ACK = 2, 16
 _SHORTEST, _SYN_FRAME = FRAME_HEADER + 40, FRAME_HEADER + 60
 """Bytes of a frame with an ACK alone, and of one with a SYN as Linux sends it."""
-_SYN_BYTES = 1
-"""What a SYN counts among the bytes that were acknowledged (tcp_info)."""
+_SYN_BYTES = 1  # what a SYN counts among the bytes that were acknowledged (tcp_info)
 _READ, _STAMPED = 1_000, 1_000_000
 """Nanoseconds to which tcp_info knows a round trip; and one from timestamps (RFC 7323), which is
 all that there is if a segment was sent again."""
@@ -161,8 +159,7 @@ LIMITED = 0.1
 not the network's, so up to so much of the result is the buffer's."""
 IDLE = 0.1
 """As above, for a program that wrote no data before its transfer was over."""
-_SHORTEST_SENDER = 1.0
-"""Seconds; what a shorter connection waited for is its beginning."""
+_SHORTEST_SENDER = 1.0  # seconds; what a shorter connection waited for is its beginning
 
 
 def sender_limits(network: TrialNetwork) -> list[CheckFinding]:

@@ -22,8 +22,7 @@ from topologies.errors import TcplabError, UsageError
 from topologies.notation import json_value
 
 Record = TypeVar("Record", bound=Struct)
-_Reader = Callable[[object], Any]
-"""Gives a value of its type, or UNSET if what it is given is none."""
+_Reader = Callable[[object], Any]  # gives a value of its type, or UNSET if what it is given is none
 
 LogPath = NewType("LogPath", str)
 """A log's path on a page: inside the folder, without characters that a browser interprets."""

@@ -12,8 +12,7 @@ from topologies.data import from_data
 from topologies.errors import UsageError
 from topologies.spec import ETHERNET, TopologySpec
 
-_LARGEST = 1e300
-"""Largest value that sums without an overflow; no measurement is larger."""
+_LARGEST = 1e300  # largest value that sums without an overflow; no measurement is larger
 
 
 class RowEntry(Struct, frozen=True):

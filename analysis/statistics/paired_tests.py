@@ -26,12 +26,9 @@ SIGNIFICANT = 1 - tests.CONFIDENCE
 
 _NEGLIGIBLE = 1e-12
 _SMALL_COUNT = 100
-_BEYOND = 1e15
-"""Difference from an infinite value, above all that are measured."""
-_LARGEST = 700.0
-"""Logarithm of what is still a float."""
-_DIGITS = 12
-"""Decimals of a difference or logarithm: equal measurements must give equal ranks."""
+_BEYOND = 1e15  # difference from an infinite value, above all that are measured
+_LARGEST = 700.0  # logarithm of what is still a float
+_DIGITS = 12  # decimals of a difference or logarithm: equal measurements must give equal ranks
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from analysis.statistics.tests import null_of_ranks
 POWER = 0.8
 """Share of sweeps that show the difference."""
 _EXACT, _DRAWS = 30, 4000
-_ALL_PAIRS_UP_TO = 3
-"""Levels; of more, each is compared with the first one only, the baseline."""
+_ALL_PAIRS_UP_TO = 3  # levels; of more, each is compared with the first one only, the baseline
 
 
 def level_pairs(count: int) -> list[tuple[int, int]]:

@@ -31,8 +31,7 @@ Place = tuple[int, ...]
 """For each factor, which of its values."""
 
 _MOST_VALUES = 20_000_000
-_GREATEST = 1e100
-"""Limit above all measurements."""
+_GREATEST = 1e100  # limit above all measurements
 
 
 @dataclass(frozen=True)
@@ -259,8 +258,7 @@ def _by_flow(sweep: SweepRecord, rows: ColumnTable, divisor: float) -> dict[Plac
 
 RANKED_FROM = 39
 """Runs from which the order alone gives 95 %: a further one lies outside their ends in 2 of 40."""
-_LARGEST = 700.0
-"""Logarithm of what is still a number; a stranger's values may scatter further."""
+_LARGEST = 700.0  # logarithm of what is still a number; a stranger's values may scatter further
 _ROUNDING = 1e-9
 """Share of an end by which two floating-point numbers may miss each other and still be the same."""
 

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _PRECISION = 1e-15
-_SMALLEST = 1e-300
-"""Divisor in place of zero (Lentz's method)."""
+_SMALLEST = 1e-300  # divisor in place of zero (Lentz's method)
 
 
 def at_most(count: int, draws: int, share: float) -> float:
@@ -112,8 +111,7 @@ EXACT_UP_TO = 100
 """Pairs up to which the test and its interval are exact; beyond, the normal distribution serves."""
 AT_ONCE = 1_000_000
 """Pairs whose means are sorted at once, 8 bytes each."""
-_NORMAL = 1.959964
-"""Its quantile for `CONFIDENCE`, two-sided."""
+_NORMAL = 1.959964  # its quantile for `CONFIDENCE`, two-sided
 
 
 def signed_rank(differences: Sequence[float] | Numbers) -> float:
