@@ -13,8 +13,7 @@ from topologies.units import DECIMAL, TIMES
 if TYPE_CHECKING:
     from analysis.measures.metrics import Metric
 
-NOTHING = "\N{EN DASH}"
-"""The cell of a table without a value."""
+NOTHING = "\N{EN DASH}"  # the cell of a table without a value
 MINUS = "\N{MINUS SIGN}"
 INFINITE = "\N{INFINITY}"
 _MOST_DECIMALS = 6

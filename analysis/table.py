@@ -1,11 +1,7 @@
 """A table whose columns are NumPy arrays: what is computed with, from the engine to the page.
 
-A data frame library would cost each installation 100 MB and each command its import, so
-`to_polars` makes a data frame for users who have Polars.
-
-A missing value has no number that stands for it. A column has `values` and `valid`, which is False
-for missing ones, or None if no value is missing. The content of the array in such a place has no
-meaning: `filled` and `whole` put something definite there.
+A data frame library would cost each installation 100 MB and each command its import. A missing
+value has no number that stands for it: `valid` is False for it, or None if no value is missing.
 """
 
 from __future__ import annotations

@@ -102,12 +102,9 @@ class SlownessVerdict:
 
 QUEUE = 5 * 10**6
 """ns; a shorter queue says little: timestamps count milliseconds, and ACKs are delayed."""
-OFTEN = 50
-"""Segments for each loss event, below which losses are frequent."""
-BURST = 5
-"""Segments for each loss event that only a full queue or a policer loses."""
-FREQUENT = 5
-"""Loss events from which on they are no single outage."""
+OFTEN = 50  # segments for each loss event, below which losses are frequent
+BURST = 5  # segments for each loss event that only a full queue or a policer loses
+FREQUENT = 5  # loss events from which on they are no single outage
 DISTURBING = 0.6
 """A sender that queues does so within this part of its longest queue before a loss.
 
@@ -117,12 +114,9 @@ SLOW = 0.4
 """A window that its reader empties carries more than this part of its size in a round trip.
 
 Linux announces about half of its buffer (tcp_adv_win_scale 1); the matrix separates both here."""
-FIRST_WINDOW = 10
-"""Segments that a sender may send without an ACK (RFC 6928)."""
-FREE = 4
-"""Segments, more than which a reader that is slow leaves no room for."""
-STANDING = 10**6
-"""ns; a queue without losses that is shorter half of the time fills only at times."""
+FIRST_WINDOW = 10  # segments that a sender may send without an ACK (RFC 6928)
+FREE = 4  # segments, more than which a reader that is slow leaves no room for
+STANDING = 10**6  # ns; a queue without losses that is shorter half of the time fills only at times
 SMALL = 536
 """Payload that any path carries (RFC 9293, section 3.7.1): bulk data come in larger segments."""
 SPARSE = 10**9

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from analysis.table import ColumnTable
 
 
-SCHEMA = 2
-"""Grows when a name or a meaning changes; new columns leave it as it is."""
+SCHEMA = 2  # grows when a name or a meaning changes; new columns leave it as it is
 _MOMENTS = {"first_packet", "last_packet", "time"}
 _LEFT_OUT = {"host_a", "host_b", "port_a", "port_b", "conn_#", "connection"}
 
@@ -144,8 +143,7 @@ html is graphs.html; csv, json, parquet and ndjson are connections.csv, .json, .
 directions, limits and events are CSV; packets is packets.parquet; png and svg are pictures.
 """
 USUAL = "html,csv"
-PICTURES = frozenset({"png", "svg"})
-"""What Matplotlib draws."""
+PICTURES = frozenset({"png", "svg"})  # what Matplotlib draws
 GRAPHS = PICTURES | {"html"}
 OF_ALL_PACKETS = frozenset({"packets", "events"})
 """What needs a row per packet, and so memory that grows with the file."""

@@ -1,8 +1,4 @@
-"""Connections of a capture as a list of rows, and the table of many of them.
-
-Connections that never opened (without an answer, refused, or left half open) are counted
-in sentences instead.
-"""
+"""Connections of a capture as rows, and the table of many; those that never opened are counted."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,8 +24,7 @@ from analysis.analyze.verdict import verdict
 from analysis.flows.columns import Handed, connection_names, listed
 from analysis.flows.reader import FileFacts, IcmpError, Reading, icmp_errors, rows
 
-JUDGED = 200_000
-"""Packets up to which a verdict may look at each."""
+JUDGED = 200_000  # packets up to which a verdict may look at each
 _TOGETHER = 4096  # connections whose values are in memory at a time
 
 
@@ -200,8 +195,7 @@ def _sentences(capture: ListedCapture, kinds: list[Attempt | None]) -> Iterator[
             yield f"{kind.capitalize()}: {number}, from {source} to {targets}."
 
 
-MOST = 30
-"""Connections that the table has."""
+MOST = 30  # connections that the table has
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _SIZE = ("unique_bytes_sent_a2b", "unique_bytes_sent_b2a")
 _TROUBLE = tuple(

@@ -1,7 +1,7 @@
 """Options of one call of analyze, and its choice of connections.
 
-SQLite evaluates the condition of --where. It ignores the case of names, and tcptrace's RTT_min_a2b
-is not our rtt_min_a2b: so columns get other names there.
+SQLite ignores the case of names in --where, which tells tcptrace's RTT_min_a2b from our
+rtt_min_a2b: so columns get other names there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Sentences and lines on a capture: errors of ICMP, extensions of TCP, events, and doubts.
-
-Doubts are what makes the figures of a capture doubtful, each with what helps.
-"""
+"""Sentences and lines on a capture: errors of ICMP, extensions of TCP, events, and doubts."""
 
 from __future__ import annotations
 
@@ -67,8 +64,7 @@ def _times(count: int) -> str:
 
 
 _WAYS = ("a2b", "b2a")
-Subflows = Mapping[int, int]
-"""The number of the connection that each subflow joins, by its own."""
+Subflows = Mapping[int, int]  # the number of the connection that each subflow joins, by its own
 
 
 def subflows(capture: ListedCapture) -> Subflows:
@@ -228,8 +224,7 @@ def _of_file(file: FileFacts) -> Iterator[str]:
     yield from (_DOUBTS[name].format(**words) for name, is_so in found.items() if is_so)
 
 
-Values = Mapping[str, Any]
-"""What `_COLUMNS` names, of one connection."""
+Values = Mapping[str, Any]  # what `_COLUMNS` names, of one connection
 _OF_BOTH_WAYS = (
     *("total_packets", "syns", "options_known", "actual_data_pkts", "bytes_acknowledged"),
     *("unique_bytes_sent", "zwnd_probe_bytes", "missed_data", "mirrored", "unanswered_repeats"),

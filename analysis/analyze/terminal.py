@@ -26,8 +26,7 @@ from analysis.analyze.reported import (
 from analysis.analyze.verdict import verdict, why
 from analysis.flows.columns import EXCHANGES, ICMP_ERRORS, INTERVALS, KINDS, OURS, PACKETS, TCPTRACE
 
-FEW = 3
-"""Connections up to which each has a block of its own."""
+FEW = 3  # connections up to which each has a block of its own
 _MOST_FLOWS = 10  # flows of UDP that the terminal shows
 _Flow = Mapping[str, Any]  # one flow, as analysis.flows.reader.Reading.udp has it
 _ARROW = "\N{RIGHTWARDS ARROW}"

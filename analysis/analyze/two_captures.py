@@ -276,8 +276,7 @@ def _alike(
     return next(((known[key], at) for at in places[1] if (key := keys[1][at]) in known), None)
 
 
-MOST = 15
-"""Connections that the terminal shows."""
+MOST = 15  # connections that the terminal shows
 _APART = 10**6
 """Nanoseconds by which least delays of both directions differ without a doubt of the clocks."""
 

@@ -26,10 +26,8 @@ from analysis.analyze.causes import (
 )
 from analysis.analyze.facts import ConnectionFacts, DirectionFacts, lost_packets
 
-MOST = 0.35
-"""A cause of less than this share of the time is not what makes a connection slow."""
-SHORT = 0.25
-"""The share that is enough for slow start, whose gaps between rounds are no limit's."""
+MOST = 0.35  # A cause of less than this share of the time is not what makes a connection slow
+SHORT = 0.25  # the share that is enough for slow start, whose gaps between rounds are no limit's
 BLOATED = 100 * 10**6
 """ns that a queue adds half of the time, from which on it is too long: CoDel's interval, within
 which a queue that is to absorb bursts empties (RFC 8289, section 4.3)."""
@@ -38,27 +36,19 @@ POLICED = 1.75
 
 At a loss rate p an event of a window of n segments has n p / (1 - (1 - p)^n) losses: 1.7 for 30
 segments and 4 %."""
-TIMER = 200 * 10**6
-"""ns; senders take no shorter retransmission timer (TCP_RTO_MIN of Linux)."""
-OUTAGES = 3
-"""Loss events, below which a short outage explains them too."""
+TIMER = 200 * 10**6  # ns; senders take no shorter retransmission timer (TCP_RTO_MIN of Linux)
+OUTAGES = 3  # loss events, below which a short outage explains them too
 FEWEST_MARKS = 3
 LACKING = 0.05
 """Share of acknowledged bytes that a capture may lack; what it lost looks like idle time."""
-SILENCE = 3 * 10**9
-"""ns; a hole that is not filled for so long stays open."""
-LONGEST_TIMER = 120 * 10**9
-"""ns; no retransmission timer is longer (TCP_RTO_MAX of Linux)."""
+SILENCE = 3 * 10**9  # ns; a hole that is not filled for so long stays open
+LONGEST_TIMER = 120 * 10**9  # ns; no retransmission timer is longer (TCP_RTO_MAX of Linux)
 GROWTH = 1.5
 """Factor by which slow start grows in a round trip at least, with delayed ACKs (RFC 5681, 3.1)."""
-UNANSWERED = 3
-"""Repeats without an answer, below which a capture may have ended too early."""
-STEADY = 0.8
-"""A window whose mean is below this share of its largest size changes."""
-BRIEF = 10 * 10**6
-"""ns; a connection that is over sooner is not slow."""
-LEAST_SEGMENT = 536
-"""Payload that every path carries (RFC 9293, section 3.7.1)."""
+UNANSWERED = 3  # repeats without an answer, below which a capture may have ended too early
+STEADY = 0.8  # A window whose mean is below this share of its largest size changes
+BRIEF = 10 * 10**6  # ns; a connection that is over sooner is not slow
+LEAST_SEGMENT = 536  # payload that every path carries (RFC 9293, section 3.7.1)
 
 
 @dataclass(frozen=True)

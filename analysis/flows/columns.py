@@ -1,16 +1,10 @@
 """Columns of connections and packets: type, unit, definition and source.
 
-columns.csv is the table. Columns of a connection stand alone; those of a direction come twice, with
-`_a2b` (what a sent) and `_b2a`. The table `tcptrace` has the names and the order of
-`tcptrace -n -l -r -W --csv`, 7 of the connection and 70 of each direction, 147 together. For each
-of these the table says how far the value agrees with tcptrace 6.6.7:
-
-* `exact`: the same.
-* `tolerance`: the same within `allowed` (in the column's unit, as tcptrace prints it).
-* `repaired`: tcptrace is wrong in the case that `why` names. `compatible=True` gives tcptrace's
-  value, within `allowed`.
-
-Times are whole nanoseconds if the unit is ns.
+columns.csv is the table. Columns of a direction come twice, with `_a2b` (what a sent) and `_b2a`.
+The table `tcptrace` has the names and the order of `tcptrace -n -l -r -W --csv`, 147 together, and
+says how far each value agrees with tcptrace 6.6.7: `exact`, within a `tolerance` (`allowed`, in the
+column's unit), or `repaired`: tcptrace is wrong in the case that `why` names, and
+`compatible=True` gives its value. Times are whole nanoseconds if the unit is ns.
 """
 
 import csv
@@ -64,25 +58,19 @@ def _columns(table: str) -> tuple[Column, ...]:
     )
 
 
-TCPTRACE = _columns("tcptrace")
-"""tcptrace's columns of a connection."""
-OURS = _columns("connections")
-"""Further columns of a connection."""
-PACKETS = _columns("packets")
-"""The columns of one row per segment."""
+TCPTRACE = _columns("tcptrace")  # tcptrace's columns of a connection
+OURS = _columns("connections")  # further columns of a connection
+PACKETS = _columns("packets")  # the columns of one row per segment
 INTERVALS = _columns("limits")
 """The columns of one row per interval and cause that limited a sender."""
-ICMP_ERRORS = _columns("icmp")
-"""The columns of one row per error of ICMP that quotes TCP or UDP."""
-EXCHANGES = _columns("exchanges")
-"""The columns of one row per request and answer."""
+ICMP_ERRORS = _columns("icmp")  # the columns of one row per error of ICMP that quotes TCP or UDP
+EXCHANGES = _columns("exchanges")  # the columns of one row per request and answer
 
 KINDS = tuple(
     (row["kind"], row["meaning"]) for row in table_rows(Path(__file__).with_name("kinds.csv"))
 )
 """Name and meaning of the `kind` of a packet; the position is the number in the frame."""
-KIND = {name: code for code, (name, _) in enumerate(KINDS)}
-"""The number in the frame of each kind."""
+KIND = {name: code for code, (name, _) in enumerate(KINDS)}  # the number in the frame of each kind
 
 RETRANSMISSIONS = ("fast", "sack", "rto", "tlp", "spurious", "other", "fastopen")
 """The kinds that are retransmissions of data by the sender."""

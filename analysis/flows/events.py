@@ -1,8 +1,4 @@
-"""What happened in a capture, packet by packet: the list that Wireshark calls expert information.
-
-A row an event, in the file's order, with the number of its packet. The kinds of the packets' frame
-give retransmissions with their reason; the rest is told by the order of packets.
-"""
+"""What happened in a capture, packet by packet: what Wireshark calls expert information."""
 
 from pathlib import Path
 

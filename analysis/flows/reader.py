@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import polars
 
     from analysis.table import ColumnTable
-IcmpError = dict[str, Any]
-"""One error, by names of columns.ICMP_ERRORS."""
+IcmpError = dict[str, Any]  # one error, by names of columns.ICMP_ERRORS
 
 
 def _with_connections(
@@ -53,8 +52,7 @@ def _both_ways(error: IcmpError) -> object:
     return frozenset(ends), error["network"]
 
 
-MOST = 20_000
-"""Connections that a FollowedCapture remembers."""
+MOST = 20_000  # connections that a FollowedCapture remembers
 TUNNELS = ("vxlan", "vxlan-gpe", "geneve", "gtp-u", "l2tp", "gre", "mpls")
 """Tunnels in UDP that the engine reads."""
 FAULTS = {

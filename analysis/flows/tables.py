@@ -1,7 +1,4 @@
-"""Tables of the columns that the engine hands over.
-
-The bytes of a column become an array as they are. One value that stands for all rows is kept once.
-"""
+"""Tables of the columns that the engine hands over, without copies."""
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any

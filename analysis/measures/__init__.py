@@ -1,4 +1,1 @@
-"""The table of metrics, and their values for each trial, flow, capture and sweep.
-
-The packets of a trial at each end and port, and how long each took and waited.
-"""
+"""The table of metrics, and their values for each trial, flow, capture and sweep."""

@@ -1,11 +1,7 @@
 """The captures at both ends of a trial's first flow: values, order of arrival, causes of drops.
 
-The order is described in the terms of RFC 4737 (analysis.flows.matching). A packet is a
-segment as it was sent once: a retransmission is another packet. TCP's threshold of 3 duplicate
-acknowledgements takes a 3-reordered packet for lost.
-
-Packets are lost by chance, a full queue, queue management, or a host. Others are unasked, such as
-those of the kernel's backlog behind a cable (netdev_max_backlog).
+The order is described in the terms of RFC 4737: a retransmission is another packet, and a
+3-reordered packet counts as lost for TCP.
 """
 
 from collections.abc import Mapping, Sequence

@@ -38,8 +38,7 @@ _TOKEN = re.compile(
     r"|(?P<flows>\[[^\[\]]*\])|(?P<number>\d+(?:\.\d+)?)"
     r"|(?P<name>[A-Za-z_]\w*(?:\.\w+)*)|(?P<sign>[-+*/()]))"
 )
-LONGEST = 200
-"""Characters; so neither its parentheses nor its numbers need another limit."""
+LONGEST = 200  # characters; so neither its parentheses nor its numbers need another limit
 SYNTAX = "Write it as goodput[bbr*] / goodput, p95 delay[probe] or rtt[flow1:sack_on]@20s..60s."
 
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from analysis.measures.packets import PortTraffic, TrialTraffic
 
 Values = Mapping[str, float]
-UDP_HEADERS = 42
-"""Bytes of Ethernet, IPv4 and UDP in front of a datagram's content."""
+UDP_HEADERS = 42  # bytes of Ethernet, IPv4 and UDP in front of a datagram's content
 _PERCENTILES = (50, 95, 99)
 
 

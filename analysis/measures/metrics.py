@@ -1,24 +1,18 @@
 """The table of metrics: all that is measured of a run, each an entry with all that is known of it.
 
-Sweeps, `--metric`, claims, reports, labs and the reference of columns read this table. An entry has
-a name, a unit, a title, its source (a file of the run) and the function that computes it. The
-functions get readings of the run's files (analysis.measures.readings).
-
-metrics.csv has the entries; its `kind` says what they are:
+Sweeps, `--metric`, claims, reports, labs and the reference of columns read this table. metrics.csv
+has the entries; its `kind` says what they are:
 
 * `flow` and `run` are columns of a sweep's table, for each flow or for the whole run. As a metric
-  of a trial, a column has the key `metric.NAME`. iperf's KByte are 1024 bytes; its rates have three
-  digits.
+  of a trial, a column has the key `metric.NAME`.
 * `trial` and `total` are measures: they follow the first flow, read captures, or sum up flows. A
-  `total` grows with the time that the flow sends. tcptrace's columns of the first flow's captures
-  are measures too: OF_DATA and OF_ACKS below.
+  `total` grows with the time that the flow sends. OF_DATA and OF_ACKS are measures too.
 * `rate`, `share` and `sample` are the terms of expressions (analysis.measures.expressions) with
-  several values of a flow, such as one for each packet: their flows together are bytes over the
-  common time, the mean, or the median of all values.
-* The kernel's counters are `nstat.NAME`; its Documentation/networking/snmp_counter.rst explains
-  them.
+  several values of a flow: its flows together are bytes over the common time, the mean, or the
+  median of all values.
 
-Another package adds metrics as an entry point of the group `tcplab.metrics`: a Metric, or several.
+The kernel's counters are `nstat.NAME` (Documentation/networking/snmp_counter.rst). Another package
+adds metrics as an entry point of the group `tcplab.metrics`: a Metric, or several.
 """
 
 from __future__ import annotations

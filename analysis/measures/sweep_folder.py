@@ -29,16 +29,13 @@ if TYPE_CHECKING:
     from analysis.measures.readings import TrialReadings
 
 
-ROWS = "rows.csv"
-"""A row for each flow, condition, seed and combination."""
+ROWS = "rows.csv"  # A row for each flow, condition, seed and combination
 SERIES = "series.csv"
 """A row for each line and quantity of a run over equal times; `seconds` is their sum."""
 SERIES_HEAD = ("condition", "flow", "quantity", "seconds")
-GROUP = "group"
-"""The column of rows.csv with a flow's transport and direction."""
+GROUP = "group"  # the column of rows.csv with a flow's transport and direction
 MOST_CELLS = 1_000_000
-CONDITION = "condition"
-"""The name of the factor that the conditions of the experiment make."""
+CONDITION = "condition"  # the name of the factor that the conditions of the experiment make
 
 
 class FactorEntry(Struct, frozen=True):
@@ -248,12 +245,9 @@ def read_rows(sweep: SweepRecord) -> ColumnTable:
 
 
 Numbers = NDArray[np.floating[Any]]
-BINS = 80
-"""Equal times of a series."""
-MOST_LINES = 6
-"""Flows beyond which those of one kind are a line together."""
-SERIES_VERSION = 1
-"""Version of the records that points keep."""
+BINS = 80  # equal times of a series
+MOST_LINES = 6  # flows beyond which those of one kind are a line together
+SERIES_VERSION = 1  # version of the records that points keep
 _DIGITS = 4
 
 

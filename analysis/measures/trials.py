@@ -57,14 +57,11 @@ def _gathered(
     return gathered
 
 
-Direction = tuple[str, str]
-"""A host that sends packets, and the host they are for."""
+Direction = tuple[str, str]  # A host that sends packets, and the host they are for
 
-Lengths = TypeVar("Lengths", int, npt.NDArray[np.int64])
-"""The length of a packet, or those of many."""
+Lengths = TypeVar("Lengths", int, npt.NDArray[np.int64])  # the length of a packet, or those of many
 
-FRAME_HEADER = 14
-"""Bytes of Ethernet before IP, which a link carries too."""
+FRAME_HEADER = 14  # bytes of Ethernet before IP, which a link carries too
 
 
 @dataclass(frozen=True)

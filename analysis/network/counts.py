@@ -28,8 +28,7 @@ from topologies.spec import MOST_PACKETS, Channel, Port
 from topologies.units import Share
 
 LOSSES = "Packets lost at random"
-LEVEL = 0.01
-"""How often a run with the right loss is doubted, all its ports and seeds together."""
+LEVEL = 0.01  # how often a run with the right loss is doubted, all its ports and seeds together
 
 
 @dataclass(frozen=True)

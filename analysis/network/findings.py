@@ -75,8 +75,7 @@ LATE = 1_000_000
 """Nanoseconds: queues and delay lines are made of timers, and 1 ms is the shortest usual delay."""
 WAITED = 0.05
 """Share of the run's time; beyond it, programs and not the network may have set the rate."""
-FAR = 10.0
-"""Tolerances."""
+FAR = 10.0  # tolerances
 
 
 class LateTimers(Struct, frozen=True):

@@ -35,8 +35,7 @@ _STEP = 500  # nanoseconds by which a timer of the lab kernel may be off: up to 
 _HELD = 20_000
 """Nanoseconds; who takes so much longer than a lone packet has waited for another, and not for one
 of the kernel's own steps."""
-FEWEST = 20
-"""Gaps; fewer give no meaningful percentiles."""
+FEWEST = 20  # gaps; fewer give no meaningful percentiles
 
 
 @dataclass(frozen=True)

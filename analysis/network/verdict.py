@@ -34,8 +34,7 @@ _SHARED = "no handshake had the network for itself"
 TOLERANCE, A_PORT = 2_000, 1_000
 """Nanoseconds, and at least so many for each shaped port on the way. Virtual time has no late
 timers, so only steps of the kernel remain: up to 0.5 us for each of the two timers of a port."""
-FAR = 10.0
-"""Tolerances; beyond them the path is another than the one that was asked for."""
+FAR = 10.0  # tolerances; beyond them the path is another than the one that was asked for
 _SHARE = 1e-3  # of the round trip: less changes no figure of TCP by a digit that is printed
 _SYN, _ACK = 2, 16
 _SHORTEST, _SYN_FRAME = FRAME_HEADER + 40, FRAME_HEADER + 60
@@ -157,8 +156,7 @@ SENDER_KIND = "What held senders back"
 LIMITED = 0.1
 """Share of the time that a sender had data outstanding: while a buffer holds it back its rate is
 not the network's, so up to so much of the result is the buffer's."""
-IDLE = 0.1
-"""As above, for a program that wrote no data before its transfer was over."""
+IDLE = 0.1  # as above, for a program that wrote no data before its transfer was over
 _SHORTEST_SENDER = 1.0  # seconds; what a shorter connection waited for is its beginning
 
 

@@ -1,8 +1,7 @@
 """A stranger's JSON as typed records: what is absent or broken becomes a problem, not a traceback.
 
-A record has a schema (a `msgspec.Struct`), and what it holds is of its types. A field of another
-type has its default, like one that is absent; an entry of a list that does not fit is passed over,
-and so are fields that the schema does not name.
+A field that does not fit the schema (a `msgspec.Struct`) has its default, and an entry of a list
+that does not fit is passed over.
 """
 
 import re
@@ -27,12 +26,10 @@ _Reader = Callable[[object], Any]  # gives a value of its type, or UNSET if what
 LogPath = NewType("LogPath", str)
 """A log's path on a page: inside the folder, without characters that a browser interprets."""
 NO_LOG = LogPath("")
-Microseconds = NewType("Microseconds", float)
-"""Seconds that a file has as microseconds."""
+Microseconds = NewType("Microseconds", float)  # seconds that a file has as microseconds
 _LOG = re.compile(r"failures/[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
-NEWEST_FORMAT = 1
-"""The newest format of manifest.json and its like that this analysis understands."""
+NEWEST_FORMAT = 1  # the newest format of manifest.json and its like that this analysis understands
 _GREATEST = 1e300
 """Limit above all measurements; JSON has no limit, and Python accepts Infinity too."""
 

@@ -20,8 +20,7 @@ from topologies.errors import TcplabError, UsageError
 from topologies.notation import json_value
 from topologies.units import Duration
 
-DRAWN = "drawn.json"
-"""File next to a seed's conditions: what the seed drew."""
+DRAWN = "drawn.json"  # file next to a seed's conditions: what the seed drew
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 

@@ -35,8 +35,7 @@ class ClaimWord(StrEnum):
     CONTRADICTED = "contradicted"
 
 
-Samples = Sequence[float]
-"""A value for each seed, NaN for a seed without one."""
+Samples = Sequence[float]  # A value for each seed, NaN for a seed without one
 Trajectories = Sequence[Hashable] | None
 """All that was measured of each seed, by which copies are known."""
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six")

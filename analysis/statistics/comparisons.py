@@ -20,8 +20,7 @@ from analysis.statistics.power import level_pairs
 from analysis.statistics.sweep_samples import Place, SweepSamples
 from analysis.table import csv_lines
 
-ENOUGH = 0.95
-"""Share of what was due that should have ended."""
+ENOUGH = 0.95  # share of what was due that should have ended
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from analysis.statistics import tests
 Numbers = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-FEWEST = 6
-"""Values that an interval needs: of five, least to greatest hold the median in only 94 %."""
+FEWEST = 6  # values that an interval needs: of five, least to greatest hold the median in only 94 %
 SIGNIFICANT = 1 - tests.CONFIDENCE
 
 _NEGLIGIBLE = 1e-12

@@ -14,8 +14,7 @@ import numpy as np
 from analysis.statistics.paired_tests import SIGNIFICANT, fewest_seeds
 from analysis.statistics.tests import null_of_ranks
 
-POWER = 0.8
-"""Share of sweeps that show the difference."""
+POWER = 0.8  # share of sweeps that show the difference
 _EXACT, _DRAWS = 30, 4000
 _ALL_PAIRS_UP_TO = 3  # levels; of more, each is compared with the first one only, the baseline
 

@@ -1,8 +1,6 @@
 """The rows of a sweep folder as samples, and prediction intervals of a further run.
 
-A published number is one run, or the mean of a few. It is compared with a further run of the same
-kind, which scatters more than the median is uncertain. docs/studies/published-numbers.md
-has the measured coverage of each interval.
+docs/studies/published-numbers.md has the measured coverage of each interval.
 """
 
 from __future__ import annotations
@@ -27,8 +25,7 @@ from analysis.table import ColumnTable, RowGroups, TableColumn
 from topologies.errors import TcplabError
 from topologies.untrusted import StrangeFile
 
-Place = tuple[int, ...]
-"""For each factor, which of its values."""
+Place = tuple[int, ...]  # for each factor, which of its values
 
 _MOST_VALUES = 20_000_000
 _GREATEST = 1e100  # limit above all measurements

@@ -109,8 +109,7 @@ Indices = NDArray[np.intp]
 CONFIDENCE = 0.95
 EXACT_UP_TO = 100
 """Pairs up to which the test and its interval are exact; beyond, the normal distribution serves."""
-AT_ONCE = 1_000_000
-"""Pairs whose means are sorted at once, 8 bytes each."""
+AT_ONCE = 1_000_000  # pairs whose means are sorted at once, 8 bytes each
 _NORMAL = 1.959964  # its quantile for `CONFIDENCE`, two-sided
 
 
