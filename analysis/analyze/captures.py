@@ -126,9 +126,7 @@ def _listed(path: Path, options: AnalyzeOptions) -> listed.ListedCapture:
         found, _ = columns(path, True, **asked)
         return listed.segments_again(found)
 
-    return listed.of_engine(
-        results, facts, lambda connection, forward: again()(connection, forward)
-    )
+    return listed.of_engine(results, facts, lambda number, forward: again()(number, forward))
 
 
 def _asked_of_engine(options: AnalyzeOptions) -> dict[str, Any]:
@@ -175,9 +173,7 @@ def _asked(path: Path, reading: Reading | None, options: AnalyzeOptions) -> dict
     return found
 
 
-def _exchanges(
-    path: Path, reading: Reading | None, options: AnalyzeOptions
-) -> list[dict[str, Any]]:
+def _exchanges(path: Path, reading: Reading | None, options: AnalyzeOptions) -> list[Any]:
     """Return requests and answers of the chosen connections, or all with those of UDP."""
     found = exchanges(path, options.period, options.tunnels)
     if not reading or not options.choice:
@@ -239,10 +235,7 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
         )
     if options.choice:  # numbered as in the first capture
         readings[1] = only(readings[1], [connection.far["connection"] for connection in matched])
-    rows, captures = (
-        two_captures.rows(matched),
-        [listed.of_reading(reading) for reading in readings],
-    )
+    rows, captures = two_captures.rows(matched), [listed.of_reading(each) for each in readings]
     if not options.as_json:
         two_captures.show(matched, console)
         for capture in captures:

@@ -261,9 +261,8 @@ class ConnectionFacts:
     def opener(self) -> DirectionFacts | None:
         """The direction of the end that opened it, by SYNs or ports; None if unknown."""
         a, b = sorted(self.directions, key=lambda way: way.ending)
-        asks = [
-            way["syns"] > way["syn_acks"] or other["syn_acks"] for way, other in ((a, b), (b, a))
-        ]
+        pairs = ((a, b), (b, a))
+        asks = [one["syns"] > one["syn_acks"] or other["syn_acks"] for one, other in pairs]
         if asks[0] != asks[1]:
             return a if asks[0] else b
         ports = int(self.row["port_a"]), int(self.row["port_b"])
@@ -339,11 +338,8 @@ class ConnectionFacts:
     @property
     def ended(self) -> str:
         """End of the connection in words; without a beginning, the reason."""
-        row, syns, answered = (
-            self.row,
-            int(self.row["syns_a2b"]),
-            int(self.row["total_packets_b2a"]),
-        )
+        row = self.row
+        syns, answered = int(row["syns_a2b"]), int(row["total_packets_b2a"])
         if syns and row["total_packets_a2b"] <= syns and answered <= row["resets_sent_b2a"]:
             times = "once" if syns == 1 else f"{syns} times"
             is_refused = f"refused by a reset, {times}"

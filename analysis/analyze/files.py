@@ -156,9 +156,8 @@ def formats(written: str) -> tuple[str, ...]:
     """Return the words of --write. Raises UsageError for an unknown one, or a missing library."""
     words = tuple(dict.fromkeys(word.strip() for word in written.split(",") if word.strip()))
     if (unknown := [word for word in words if word not in FORMATS]) or not words:
-        raise UsageError(
-            f"--write does not know '{', '.join(unknown)}'.", f"It takes {', '.join(FORMATS)}."
-        )
+        takes = f"It takes {', '.join(FORMATS)}."
+        raise UsageError(f"--write does not know '{', '.join(unknown)}'.", takes)
     if {"parquet", "packets"} & set(words):
         from analysis.table import frame_library
 

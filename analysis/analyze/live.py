@@ -112,9 +112,8 @@ def growing_source(name: str) -> Iterator[GrowingSource]:
         try:
             file = path.open("rb", buffering=0)
         except OSError as error:
-            raise TcplabError(
-                f"{path} cannot be read ({error.strerror}).", "Check the path."
-            ) from error
+            why = f"{path} cannot be read ({error.strerror})."
+            raise TcplabError(why, "Check the path.") from error
         with file:
             yield GrowingFile(path, file) if path.is_file() else GrowingPipe(file.fileno())
     elif name == "any" or name in os.listdir(_INTERFACES):

@@ -268,9 +268,8 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
     if options.period and options.period.is_empty:
         raise UsageError("--to is before --from.", "Exchange them.")
     if options.match and len(paths) != 2:
-        raise UsageError(
-            f"--match takes two captures, not {len(paths)}.", "Name the file of each end."
-        )
+        match = f"--match takes two captures, not {len(paths)}."
+        raise UsageError(match, "Name the file of each end.")
     if options.compare:
         _check_comparison(paths, options)
     if not options.match and (options.align or options.mss):
@@ -284,9 +283,8 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
                 "For example: ./tcplab analyze - < FILE",
             )
         if path.is_dir():
-            raise UsageError(
-                f"{path} is a folder.", f"Name the files in it, for example: {path}/*.pcap"
-            )
+            remedy = f"Name the files in it, for example: {path}/*.pcap"
+            raise UsageError(f"{path} is a folder.", remedy)
         if not path.exists():
             raise UsageError(f"There is no file {path}.", "Check the path.")
         if path.is_file() and not path.stat().st_size:
@@ -297,9 +295,8 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
 
 def _check_comparison(paths: Sequence[Path], options: AnalyzeOptions) -> None:
     if len(paths) != 2:
-        raise UsageError(
-            f"--compare takes two captures, not {len(paths)}.", "Name the fast one first."
-        )
+        why = f"--compare takes two captures, not {len(paths)}."
+        raise UsageError(why, "Name the fast one first.")
     if options.match or options.events or options.responses or options.out or options.dedup:
         raise UsageError(
             "--compare prints a table or --json only.",

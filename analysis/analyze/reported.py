@@ -111,9 +111,8 @@ def _hop(way: DirectionFacts) -> str:
 def _fast_open(way: DirectionFacts) -> str:
     """Return the cookie and the answer to the SYN's data."""
     sent, taken = way["syn_data"], way["syn_data_accepted"]
-    parts = {"request": ["asked for a cookie"], "cookie": ["with a cookie"]}.get(
-        way["fastopen"], []
-    )
+    asked = {"request": "asked for a cookie", "cookie": "with a cookie"}
+    parts = [asked[way["fastopen"]]] if way["fastopen"] in asked else []
     if sent:
         size = fmt.size(sent)
         answer = "accepted" if taken == sent else f"{fmt.size(taken or 0)} accepted"
@@ -262,14 +261,12 @@ def _mirrored(row: Values) -> bool:
     if any(_both(row, "hop_packets")):
         return False
     copies, packets = _both(row, "mirrored"), _both(row, "total_packets")
-    return sum(copies) >= 3 and any(
-        number * 5 > of for number, of in zip(copies, packets, strict=True)
-    )
+    pairs = zip(copies, packets, strict=True)
+    return sum(copies) >= 3 and any(number * 5 > of for number, of in pairs)
 
 
-_DOUBTS = {
-    row["name"]: row["sentence"] for row in table_rows(Path(__file__).with_name("doubts.csv"))
-}
+_TABLE = table_rows(Path(__file__).with_name("doubts.csv"))
+_DOUBTS = {row["name"]: row["sentence"] for row in _TABLE}
 """Sentences on a file or its connections, with what helps."""
 
 

@@ -231,9 +231,8 @@ def compare(good: ListedCapture, bad: ListedCapture, labels: list[str]) -> Captu
     """Compare the largest connection of `bad` with its like in `good`. Raises TcplabError."""
     for capture in (good, bad):
         if not capture.height:
-            raise TcplabError(
-                f"{capture.file.path} has no TCP connection to compare.", "Check the filter."
-            )
+            why = f"{capture.file.path} has no TCP connection to compare."
+            raise TcplabError(why, "Check the filter.")
     largest = _largest(good), _largest(bad)
     places, words = (largest[0][0], largest[1][0]), "the largest of each, for no two have the same"
     words += " server port"
@@ -248,10 +247,8 @@ def compare(good: ListedCapture, bad: ListedCapture, labels: list[str]) -> Captu
         f" {facts[1].number} of {bad.height:,}, {words}."
     )
     first, second = (ComparedFlow(each, features(each)) for each in facts)
-    rows = [
-        ComparedRow(each, (each.value(first), each.value(second)), each.least(second))
-        for each in FIGURES
-    ]
+    values = [(each, (each.value(first), each.value(second))) for each in FIGURES]
+    rows = [ComparedRow(each, both, each.least(second)) for each, both in values]
     return CaptureComparison((labels[0], labels[1]), (first, second), matched, tuple(rows))
 
 
@@ -377,6 +374,4 @@ def _clocks(connections: tuple[MatchedConnection, ...]) -> str:
 
 
 def _least(ways: Iterable[DirectionMatch]) -> int:
-    return min(
-        (found for way in ways if (found := summary(way).delay_least) is not None), default=0
-    )
+    return min((x for way in ways if (x := summary(way).delay_least) is not None), default=0)

@@ -66,9 +66,8 @@ INTERVALS = _columns("limits")
 ICMP_ERRORS = _columns("icmp")  # the columns of one row per error of ICMP that quotes TCP or UDP
 EXCHANGES = _columns("exchanges")  # the columns of one row per request and answer
 
-KINDS = tuple(
-    (row["kind"], row["meaning"]) for row in table_rows(Path(__file__).with_name("kinds.csv"))
-)
+_KINDS = table_rows(Path(__file__).with_name("kinds.csv"))
+KINDS = tuple((row["kind"], row["meaning"]) for row in _KINDS)
 """Name and meaning of the `kind` of a packet; the position is the number in the frame."""
 KIND = {name: code for code, (name, _) in enumerate(KINDS)}  # the number in the frame of each kind
 
@@ -77,7 +76,7 @@ RETRANSMISSIONS = ("fast", "sack", "rto", "tlp", "spurious", "other", "fastopen"
 
 
 def connection_names() -> list[str]:
-    """Return the frame's names: ours of a connection, tcptrace's 147, ours of a direction."""
+    """Return the frame's names: of a connection, tcptrace's 147, then of a direction."""
     of_connection = [column for column in OURS if not column.directed]
     of_direction = [column for column in OURS if column.directed]
     columns = (*of_connection, *TCPTRACE, *of_direction)

@@ -80,9 +80,8 @@ def clock_drift(
 def _delays(ways: Sequence[DirectionMatch], near: str) -> tuple[npt.NDArray[np.int64], Numbers]:
     """The times by the near clock and the delays of all that arrived, in the order of time."""
     packets = [way.packets.rows(way.packets["arrived"].is_known) for way in ways]
-    times, delays = (
-        np.concatenate([table.whole(name) for table in packets]) for name in (near, "delay")
-    )
+    columns = ([table.whole(name) for table in packets] for name in (near, "delay"))
+    times, delays = map(np.concatenate, columns)
     order = np.argsort(times, kind="stable")
     return times[order], delays[order].astype(np.float64)
 
@@ -171,15 +170,11 @@ def match_readings(
     return tuple(_with_clocks(matched, aligned))
 
 
-def _with_clocks(
-    matched: Sequence[MatchedConnection], aligned: bool
-) -> Iterator[MatchedConnection]:
+def _with_clocks(matched: list[MatchedConnection], aligned: bool) -> Iterator[MatchedConnection]:
     """The connections with the clocks' drift; if `aligned`, without drift and offset."""
     if not matched:
         return
-    drift = clock_drift(
-        [connection.forward for connection in matched], [connection.back for connection in matched]
-    )
+    drift = clock_drift([each.forward for each in matched], [each.back for each in matched])
     for connection in matched:
         forward, back = connection.forward, connection.back
         if not aligned:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND, RETRANSMISSIONS, table_rows
 from analysis.flows.reader import IcmpError, Reading
@@ -137,9 +136,7 @@ def _seen(packets: ColumnTable, reading: Reading) -> ColumnTable:
     )
 
 
-def _taken(
-    rows: Whole, values: Whole, missing: int, is_there: Truths | bool = True
-) -> NDArray[np.int64]:
+def _taken(rows: Whole, values: Whole, missing: int, is_there: Truths | bool = True) -> Whole:
     return np.where((rows >= 0) & is_there, values[rows], missing)
 
 

@@ -284,9 +284,8 @@ def reordering(sent: Whole, arrived: Whole) -> dict[str, NDArray[Any]]:
     places = np.arange(len(sent))
     # The greatest place so far never falls, so the first arrival that was sent later is found by
     # bisection.
-    first_later = np.minimum(
-        np.searchsorted(np.maximum.accumulate(sent), sent, side="right"), places
-    )
+    greatest = np.maximum.accumulate(sent)
+    first_later = np.minimum(np.searchsorted(greatest, sent, side="right"), places)
     late = first_later < places
     return {
         "extent": (places - first_later).astype(np.uint32),

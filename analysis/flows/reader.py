@@ -301,9 +301,8 @@ def _reading(path: Path) -> Iterator[Path]:
             kept.flush()
             yield Path(kept.name)
     except OSError as error:
-        raise TcplabError(
-            f"{path} cannot be read ({error.strerror or error}).", "Check the path."
-        ) from error
+        why = f"{path} cannot be read ({error.strerror or error})."
+        raise TcplabError(why, "Check the path.") from error
     except ValueError as error:
         why = "" if str(error) == "no capture" else f" ({error})"
         raise TcplabError(

@@ -211,9 +211,8 @@ class Expression:
 def parse(text: str) -> Expression:
     """Return the expression. Raises UsageError, UnknownMetric."""
     if len(text) > LONGEST:
-        raise UsageError(
-            f"A metric has at most {LONGEST} characters; this has {len(text)}.", SYNTAX
-        )
+        long = f"A metric has at most {LONGEST} characters; this has {len(text)}."
+        raise UsageError(long, SYNTAX)
     reader = ExpressionReader(text)
     root = reader.sum()
     if reader.kind:

@@ -214,10 +214,7 @@ class FlowReadings:
     def sampled(self) -> Mapping[str, Sequence[float]]:
         """The values of all samples that know a round trip."""
         known = [sample for sample in self.samples if sample.rtt > 0]
-        return {
-            "rtt": [1000 * sample.rtt for sample in known],
-            "cwnd": [sample.cwnd for sample in known],
-        }
+        return {"rtt": [1000 * each.rtt for each in known], "cwnd": [each.cwnd for each in known]}
 
     @cached_property
     def kbit(self) -> float | None:

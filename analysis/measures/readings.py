@@ -98,11 +98,8 @@ class TrialReadings:
         rows = []
         for flow in self.by_flow:
             name = flow.flow.name
-            head = {
-                "condition": self.trial.condition.name,
-                "flow": name,
-                "group": self.groups[name],
-            }
+            condition = self.trial.condition.name
+            head = {"condition": condition, "flow": name, "group": self.groups[name]}
             own = {name: of_run[name] if each.of_run else each.value(flow) for name, each in named}
             rows.append(head | own)
         return rows

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from analysis.measures.captures import End
     from analysis.table import ColumnTable
 
-Among = Literal["", "least", "most"]
-"""Which of several flows is meant, by its value; empty for all of them."""
+Among = Literal["", "least", "most"]  # which of several flows is meant, by its value; "" for all
 
 
 @dataclass(frozen=True)
@@ -252,12 +251,10 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
     return Measured(trial, values, flows, terms, readings.queues, reordered, readings.ends)
 
 
-def terms_of(
-    readings: TrialReadings, expressions: Iterable[Expression]
-) -> dict[Term, float | None]:
+def terms_of(readings: TrialReadings, every: Iterable[Expression]) -> dict[Term, float | None]:
     """Return the values of all terms that are about the trial's condition."""
     name = readings.trial.condition.name
-    terms = dict.fromkeys(term for expression in expressions for term in expression.terms)
+    terms = dict.fromkeys(term for expression in every for term in expression.terms)
     return {term: term_value(readings, term) for term in terms if term.condition in ("", name)}
 
 
@@ -279,9 +276,8 @@ def measure_raw(raw: Path, spec: dict[str, Any]) -> dict[tuple[str, str], dict[s
     measured = [measure(run, trial, problems, draw=False) for trial in run.trials]
     packets = metric("receiver.both.total_packets")
     if any(trial.value(packets) is None for trial in measured):
-        raise TcplabError(
-            " ".join(problems.found), "Run the experiment alone and look at its report."
-        )
+        why = " ".join(problems.found)
+        raise TcplabError(why, "Run the experiment alone and look at its report.")
     return {(trial.trial.condition.name, run.flow.name): trial.by_name for trial in measured}
 
 
@@ -316,9 +312,7 @@ _SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}
 _EXTREMES: dict[str, Callable[[Sequence[float]], float]] = {"least": min, "most": max}
 
 
-def value_of(
-    rows: Iterable[Row], name: str, flow: str = "", among: Among | str = ""
-) -> float | None:
+def value_of(rows: Iterable[Row], name: str, flow: str = "", among: str = "") -> float | None:
     """Return a run's value of one `flow`, of those whose names begin so (`tcp*`), or of all if "".
 
     `name` is that of a column, or of a measure if captures were read for the rows. Rates and

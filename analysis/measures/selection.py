@@ -245,9 +245,8 @@ def _flows(run: RunFacts, term: Term) -> None:
             _refuse("flow", glob, known)
     if term.metric.transport and not run.chosen(term):
         kind = term.metric.transport.upper()
-        raise UsageError(
-            f"{term.metric.name} is known of {kind} flows only.", f"Choose a flow of {kind}."
-        )
+        why = f"{term.metric.name} is known of {kind} flows only."
+        raise UsageError(why, f"Choose a flow of {kind}.")
 
 
 def _group(run: RunFacts, term: Term) -> None:

@@ -170,9 +170,8 @@ def read_sweep(path: Path, problems: Problems, metric: str | None = None) -> Swe
     factors = _factors(facts)
     _require_distinct_columns(factors)
     if prod(len(factor.values) for factor in factors) > MOST_CELLS:
-        raise TcplabError(
-            f"The grid of the sweep has more than {MOST_CELLS:,} cells.", "Sweep fewer values."
-        )
+        why = f"The grid of the sweep has more than {MOST_CELLS:,} cells."
+        raise TcplabError(why, "Sweep fewer values.")
     compared = _compared(facts, factors, problems)
     return SweepRecord(path, facts, factors, _metric(facts), compared)
 

@@ -182,9 +182,7 @@ def congestion_marks(network: TrialNetwork, traffic: TrialTraffic) -> list[Check
     return findings
 
 
-def _compared(
-    network: TrialNetwork, ports: Sequence[Port], met: Sequence[SentPackets]
-) -> CheckFinding:
+def _compared(network: TrialNetwork, ports: list[Port], met: list[SentPackets]) -> CheckFinding:
     names = ", ".join(port.name for port in ports)
     counted = sum(round(network.qdiscs.marks(port.name)) for port in ports)
     seen = sum(each.marked for each in met)

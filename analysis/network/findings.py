@@ -162,9 +162,7 @@ def _settings(network: TrialNetwork) -> CheckFinding:
 def _warnings(network: TrialNetwork) -> CheckFinding:
     """Check for output cut off, and for flows without a rate of their whole duration."""
     printed, flows = network.trial.files.printed, network.run.flows
-    dead = [
-        each.name for each in flows if not each.amount and has_died(printed(each.name, "client"))
-    ]
+    dead = [x.name for x in flows if not x.amount and has_died(printed(x.name, "client"))]
     if dead:
         sentence = f"{network.label}: the connection of {dead[0]} failed before its duration ended."
         measured = f"{len(dead)} connections failed"

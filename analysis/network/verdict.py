@@ -348,9 +348,7 @@ def _weight(finding: CheckFinding) -> CheckOutcome:
     return CheckOutcome.CARE if finding.kind in ESSENTIAL and not forgiven else CheckOutcome.GOOD
 
 
-def _reasons(
-    worst: Sequence[CheckFinding], by_kind: dict[str, list[CheckFinding]]
-) -> Iterator[str]:
+def _reasons(worst: list[CheckFinding], by_kind: dict[str, list[CheckFinding]]) -> Iterator[str]:
     """Yield the faults, worst first; then checks without a measurement, essential first."""
     wrong = [finding for finding in worst if finding.outcome >= CheckOutcome.CARE]
     for finding in sorted(wrong, key=lambda finding: -finding.outcome):

@@ -172,10 +172,8 @@ def _seeds(path: Path, manifest: RunManifest) -> tuple[int, ...]:
     """The seeds that the manifest lists, or if it lists anything else, those with a folder."""
     if manifest.seeds and all(type(seed) is int for seed in manifest.seeds):
         return tuple(dict.fromkeys(manifest.seeds))
-    matches = (
-        re.fullmatch(r"seed-(\d{1,18})", entry.name)
-        for entry in sorted((path / "raw").glob("seed-*"))
-    )
+    folders = sorted((path / "raw").glob("seed-*"))
+    matches = (re.fullmatch(r"seed-(\d{1,18})", entry.name) for entry in folders)
     return tuple(sorted(int(match[1]) for match in matches if match))
 
 

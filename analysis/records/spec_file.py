@@ -102,9 +102,8 @@ class TopologyEntry(Struct, frozen=True):
 
     def network(self) -> TopologySpec | None:
         """The network that was asked for; None if what is written is none."""
-        written = {
-            name: value for name, value in asdict(self).items() if value and name != "diagram"
-        }
+        written = {name: value for name, value in asdict(self).items() if value}
+        written.pop("diagram", None)
         try:
             return cast(TopologySpec, from_data(TopologySpec, written))
         except (UsageError, TypeError, ValueError, IndexError):
@@ -347,7 +346,6 @@ def _study(entry: StudyEntry, problems: Problems) -> StudyEntry:
     named = Counter((row.where, row.quantity) for row in rows)
     if twice := [name for name, count in named.items() if count > 1]:
         where, quantity = twice[0]
-        problems.add(
-            f"Study {entry.name} has several rows for '{where}', {quantity}; all are shown."
-        )
+        several = f"several rows for '{where}', {quantity}; all are shown."
+        problems.add(f"Study {entry.name} has {several}")
     return replace(entry, rows=rows)

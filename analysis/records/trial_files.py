@@ -33,9 +33,8 @@ class CountersFile(Struct, frozen=True):
 
     def growth(self, host: str) -> dict[str, float]:
         before = self.before.get(host, {})
-        return {
-            name: last - before.get(name, 0.0) for name, last in self.after.get(host, {}).items()
-        }
+        after = self.after.get(host, {})
+        return {name: last - before.get(name, 0.0) for name, last in after.items()}
 
     def on_kernel(self, kernel: str) -> CountersFile:
         """Without the counters that are no measure on a kernel, named as by "Linux 4.4.121"."""

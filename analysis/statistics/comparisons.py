@@ -49,6 +49,9 @@ class LevelComparison:
         return verdict_of(self.paired, self.corrected)
 
 
+_Family = Sequence[LevelComparison]
+
+
 def compare(sweep: SweepRecord, samples: SweepSamples) -> list[LevelComparison]:
     """Return all comparisons in the order of the grid; none without a value or compared factor."""
     if sweep.compare is None or samples.is_empty:
@@ -93,7 +96,7 @@ def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamp
     )
 
 
-def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
+def _balances(comparisons: _Family) -> list[str]:
     pairs: dict[tuple[str, str], Counter[DifferenceVerdict]] = {}
     for each in comparisons:
         pairs.setdefault((each.first, each.second), Counter())[each.verdict] += 1
@@ -107,7 +110,7 @@ def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
     ]
 
 
-def too_few(comparisons: Sequence[LevelComparison]) -> list[str]:
+def too_few(comparisons: _Family) -> list[str]:
     """Say that the test cannot show any difference, which must not look like agreement."""
     seeds = max((each.paired.count for each in comparisons if each.paired), default=0)
     needed = paired_tests.fewest_seeds(len(comparisons))
@@ -119,9 +122,7 @@ def too_few(comparisons: Sequence[LevelComparison]) -> list[str]:
     return [f"{those} cannot show a difference{family}: {need}"]
 
 
-def csv_text(
-    comparisons: Sequence[LevelComparison], sweep: SweepRecord, samples: SweepSamples
-) -> str:
+def csv_text(comparisons: _Family, sweep: SweepRecord, samples: SweepSamples) -> str:
     """comparisons.csv: a column for each other factor, the two levels, and the figures in full."""
     axes = [axis for axis in range(len(sweep.factors)) if axis != sweep.compare]
     figures = ("scale", "unit", "estimate", "low", "high", "seeds", "p", "p_holm", "verdict")
@@ -169,9 +170,7 @@ def question(sweep: SweepRecord) -> str:
     return f"Does the {sweep.factors[sweep.compare].name} change {called(sweep.metric)}?"
 
 
-def first_lines(
-    sweep: SweepRecord, comparisons: Sequence[LevelComparison], samples: SweepSamples
-) -> list[str]:
+def first_lines(sweep: SweepRecord, comparisons: _Family, samples: SweepSamples) -> list[str]:
     """The verdict, and what belongs to it: the only comparison, or each pair's balance."""
     if samples.is_empty:
         return ["There is no measurement, because no run is finished."]
@@ -211,17 +210,14 @@ def unended(samples: SweepSamples) -> str:
     )
 
 
-def _claimed(
-    sweep: SweepRecord, comparisons: Sequence[LevelComparison], samples: SweepSamples
-) -> str:
+def _claimed(sweep: SweepRecord, comparisons: _Family, samples: SweepSamples) -> str:
     """The verdicts on the experiment's own claim; empty if this sweep does not compare that."""
     headline = sweep.facts.headline
     if headline is None or headline.against is None or headline.direction not in _OPPOSITE:
         return ""
     labels = {condition.name: condition.label for condition in sweep.facts.conditions}
-    subject, against = (
-        labels.get(each.condition, "") for each in (headline.subject, headline.against)
-    )
+    sides = (headline.subject, headline.against)
+    subject, against = (labels.get(each.condition, "") for each in sides)
     verdicts = [
         comparison.verdict
         if comparison.second == subject

@@ -74,11 +74,8 @@ class Paired:
     @property
     def clear_of_neutral(self) -> bool:
         """True if there is an interval and it leaves out the estimate that means no difference."""
-        return (
-            self.low is not None
-            and self.high is not None
-            and not self.low <= self.neutral <= self.high
-        )
+        low, high = self.low, self.high
+        return low is not None and high is not None and not low <= self.neutral <= high
 
 
 def median_interval(values: Sequence[float] | Numbers) -> MedianInterval | None:
@@ -312,9 +309,8 @@ def verdict_of(paired: Paired | None, corrected: float) -> DifferenceVerdict:
     """Return the verdict: a difference needs a corrected p below 5 % and an interval without it."""
     if paired is None or corrected >= SIGNIFICANT or not paired.clear_of_neutral:
         return DifferenceVerdict.UNSHOWN
-    return (
-        DifferenceVerdict.LARGER if paired.estimate > paired.neutral else DifferenceVerdict.SMALLER
-    )
+    is_larger = paired.estimate > paired.neutral
+    return DifferenceVerdict.LARGER if is_larger else DifferenceVerdict.SMALLER
 
 
 def family(pairs: Sequence[Paired | None]) -> list[DifferenceVerdict | None]:

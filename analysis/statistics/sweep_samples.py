@@ -163,9 +163,8 @@ def _usable(rows: ColumnTable, sweep: SweepRecord, problems: Problems) -> Column
         cell, is_known = cell * len(factor.values) + level, is_known & (level >= 0)
     lost = len(rows) - int(is_known.sum())
     if lost:
-        problems.add(
-            f"{lost} rows of {ROWS} have a value that sweep.json does not list: they are left out."
-        )
+        why = "have a value that sweep.json does not list: they are left out."
+        problems.add(f"{lost} rows of {ROWS} {why}")
     metrics = {name: _possible(rows[name], each) for name, each in sweep.metrics.items()}
     numbered = rows.having(cell=cell, seed=rows["seed"].values.astype(np.int64), **metrics)
     return numbered.rows(is_known)
@@ -180,7 +179,7 @@ def _possible(column: TableColumn, metric: Metric) -> Numbers:
     return np.where(is_known, values, np.nan)
 
 
-def _standing(rows: ColumnTable, runs: RowGroups, transport: str) -> np.ndarray[Any, Any]:
+def _standing(rows: ColumnTable, runs: RowGroups, transport: str) -> NDArray[Any]:
     names = rows[GROUP].to_list()
     standing = np.ones(len(rows), np.bool_)
     for run in runs.rows:
@@ -190,9 +189,7 @@ def _standing(rows: ColumnTable, runs: RowGroups, transport: str) -> np.ndarray[
     return standing
 
 
-def _of_run(
-    values: Numbers, runs: RowGroups, flows: np.ndarray[Any, Any], metric: Metric
-) -> Numbers:
+def _of_run(values: Numbers, runs: RowGroups, flows: NDArray[Any], metric: Metric) -> Numbers:
     """The run's value, the mean over its `flows`; NaN if one has none, or starved ones hide."""
     if metric.of_run:
         return values[runs.first]
@@ -210,18 +207,15 @@ def _unit(metric: Metric, values: Numbers) -> tuple[str, float]:
     return metric.unit, 1.0
 
 
-def _cube(
-    sweep: SweepRecord, runs: ColumnTable, seeds: tuple[int, ...], of_runs: Numbers
-) -> Numbers:
+def _cube(sweep: SweepRecord, runs: ColumnTable, seeds: tuple[int, ...], found: Numbers) -> Numbers:
     """A value of each run, with an axis per factor and a last one for the seeds."""
     cells = prod(sweep.shape)
     if cells * len(seeds) > _MOST_VALUES:
-        raise TcplabError(
-            f"The sweep has {cells:,} cells and {len(seeds):,} seeds.", "Sweep fewer values."
-        )
+        size = f"{cells:,} cells and {len(seeds):,} seeds"
+        raise TcplabError(f"The sweep has {size}.", "Sweep fewer values.")
     values = np.full((cells, len(seeds)), np.nan)
     places = np.searchsorted(np.array(seeds, dtype=np.int64), runs["seed"].values)
-    values[runs["cell"].values, places] = of_runs
+    values[runs["cell"].values, places] = found
     return values.reshape(*sweep.shape, len(seeds))
 
 

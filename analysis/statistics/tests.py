@@ -57,9 +57,8 @@ def student_quantile(freedom: int, probability: float) -> float:
     while _student_below(freedom, high) < probability:
         low, high = high, 2 * high
     while low < (middle := (low + high) / 2) < high:
-        low, high = (
-            (middle, high) if _student_below(freedom, middle) < probability else (low, middle)
-        )
+        is_below = _student_below(freedom, middle) < probability
+        low, high = (middle, high) if is_below else (low, middle)
     return high
 
 
