@@ -194,10 +194,8 @@ class TableColumn:
         values: list[Any] = self.values.tolist()
         if self.valid is None or self.valid.all():
             return values
-        return [
-            value if is_known else None
-            for value, is_known in zip(values, self.valid.tolist(), strict=True)
-        ]
+        pairs = zip(values, self.valid.tolist(), strict=True)
+        return [value if is_known else None for value, is_known in pairs]
 
     @staticmethod
     def joined(columns: Sequence[TableColumn]) -> TableColumn:

@@ -93,10 +93,8 @@ def _timestamp(nanoseconds: int) -> str:
 
 def finite(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row for JSON, which has neither infinity nor NaN."""
-    return {
-        name: None if isinstance(value, float) and value - value != 0 else value
-        for name, value in row.items()
-    }
+    infinite = {name for name, x in row.items() if isinstance(x, float) and x - x != 0}
+    return {**row, **dict.fromkeys(infinite)}
 
 
 _MARK = "\0"  # stands for an iterator in a text; neither paths nor sentences have it
@@ -261,11 +259,8 @@ def write_graphs(
     ]
     written = []
     if "html" in wanted:
-        notes = [
-            f"{label}: {sentence}"
-            for label, reading in readings
-            for sentence in doubts(of_reading(reading))
-        ]
+        named = [(label, text) for label, each in readings for text in doubts(of_reading(each))]
+        notes = [f"{label}: {text}" for label, text in named]
         count = max(len(reading.connection_table) for _, reading in readings)
         # The page itself states its limit.
         notes += not_drawn(count, PICTURES & set(wanted))

@@ -124,11 +124,8 @@ def segments_again(results: Mapping[str, Any]) -> Segments:
 
 
 _NAMED = 3
-_OPENING = tuple(
-    f"{name}_{way}"
-    for name in ("syns", "total_packets", "resets_sent", "actual_data_pkts")
-    for way in ("a2b", "b2a")
-)
+_COUNTED = ("syns", "total_packets", "resets_sent", "actual_data_pkts")
+_OPENING = tuple(f"{name}_{way}" for name in _COUNTED for way in ("a2b", "b2a"))
 
 
 class Attempt(StrEnum):

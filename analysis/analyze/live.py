@@ -121,10 +121,8 @@ def growing_source(name: str) -> Iterator[GrowingSource]:
             yield source
     else:
         interfaces = ", ".join(sorted(os.listdir(_INTERFACES)))
-        raise UsageError(
-            f"There is no file and no network interface {name}.",
-            f"The interfaces are any, {interfaces}.",
-        )
+        remedy = f"The interfaces are any, {interfaces}."
+        raise UsageError(f"There is no file and no network interface {name}.", remedy)
 
 
 @contextmanager

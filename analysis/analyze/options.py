@@ -155,9 +155,8 @@ def _network(host: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     try:
         return ipaddress.ip_network(host, strict=False)
     except ValueError as error:
-        raise UsageError(
-            f"--host {host} is no address.", "For example: 10.0.0.1, 10.0.0.0/8 or 2001:db8::1."
-        ) from error
+        remedy = "For example: 10.0.0.1, 10.0.0.0/8 or 2001:db8::1."
+        raise UsageError(f"--host {host} is no address.", remedy) from error
 
 
 _SECONDS = re.compile(r"\d+(\.\d+)?")
@@ -235,11 +234,11 @@ class AnalyzeOptions:
         """Of --from and --to. Raises UsageError for what is no moment."""
         if self.since is None and self.until is None:
             return None
-        usual = CapturePeriod()
-        return CapturePeriod(
-            moment(self.since) if self.since else usual.since,
-            moment(self.until) if self.until else usual.until,
+        ends = (self.since, self.until)
+        since, until = (
+            moment(x) if x else end for x, end in zip(ends, CapturePeriod(), strict=True)
         )
+        return CapturePeriod(since, until)
 
     @property
     def tunnels(self) -> dict[int, str]:
@@ -278,19 +277,16 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
         _check_dedup(paths, options.dedup)
     for path in paths:
         if str(path) == "/dev/stdin" and sys.stdin.isatty():
-            raise UsageError(
-                "- reads standard input, and that is this terminal.",
-                "For example: ./tcplab analyze - < FILE",
-            )
+            terminal = "- reads standard input, and that is this terminal."
+            raise UsageError(terminal, "For example: ./tcplab analyze - < FILE")
         if path.is_dir():
             remedy = f"Name the files in it, for example: {path}/*.pcap"
             raise UsageError(f"{path} is a folder.", remedy)
         if not path.exists():
             raise UsageError(f"There is no file {path}.", "Check the path.")
         if path.is_file() and not path.stat().st_size:
-            raise TcplabError(
-                f"{path} is empty.", "Capture again: tcpdump writes when it is stopped, or with -U."
-            )
+            remedy = "Capture again: tcpdump writes when it is stopped, or with -U."
+            raise TcplabError(f"{path} is empty.", remedy)
 
 
 def _check_comparison(paths: Sequence[Path], options: AnalyzeOptions) -> None:
@@ -298,10 +294,8 @@ def _check_comparison(paths: Sequence[Path], options: AnalyzeOptions) -> None:
         why = f"--compare takes two captures, not {len(paths)}."
         raise UsageError(why, "Name the fast one first.")
     if options.match or options.events or options.responses or options.out or options.dedup:
-        raise UsageError(
-            "--compare prints a table or --json only.",
-            "Leave out --match, --events, --responses, --out and --dedup.",
-        )
+        remedy = "Leave out --match, --events, --responses, --out and --dedup."
+        raise UsageError("--compare prints a table or --json only.", remedy)
 
 
 def _check_dedup(paths: Sequence[Path], to: Path) -> None:

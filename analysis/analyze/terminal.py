@@ -167,10 +167,8 @@ def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[st
     counts = ((file.packets, "packet"), (file.tcp_segments, "TCP segment"))
     packets, segments = (fmt.counted(*each) for each in counts)
     connections = fmt.counted(number, "connection")
-    sentences = [
-        f"\nFile: {file.format}{packed}, {fmt.size(file.bytes)}, {packets}, {segments} in"
-        f" {connections}{begin}."
-    ]
+    counted = f"{packets}, {segments} in {connections}{begin}."
+    sentences = [f"\nFile: {file.format}{packed}, {fmt.size(file.bytes)}, {counted}"]
     if file.ignored:
         left_out = ((number, _LEFT_OUT.get(why, why)) for why, number in file.ignored.items())
         sentences.append(f"Left out: {', '.join(f'{count:,} {why}' for count, why in left_out)}.")

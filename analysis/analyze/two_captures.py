@@ -242,10 +242,8 @@ def compare(good: ListedCapture, bad: ListedCapture, labels: list[str]) -> Captu
             break
     pairs = zip((good, bad), places, strict=True)
     facts = [next(capture.facts([place])) for capture, place in pairs]
-    matched = (
-        f"Compared: connection {facts[0].number} of {good.height:,} with"
-        f" {facts[1].number} of {bad.height:,}, {words}."
-    )
+    numbers = f"{facts[0].number} of {good.height:,} with {facts[1].number} of {bad.height:,}"
+    matched = f"Compared: connection {numbers}, {words}."
     first, second = (ComparedFlow(each, features(each)) for each in facts)
     values = [(each, (each.value(first), each.value(second))) for each in FIGURES]
     rows = [ComparedRow(each, both, each.least(second)) for each, both in values]

@@ -8,10 +8,8 @@ from analysis.flows.columns import KIND, RETRANSMISSIONS, table_rows
 from analysis.flows.reader import IcmpError, Reading
 from analysis.table import ColumnTable, RowGroups, TableColumn, Truths, Whole
 
-EVENTS = {
-    row["event"]: (row["severity"], row["meaning"])
-    for row in table_rows(Path(__file__).with_name("events.csv"))
-}
+_TABLE = table_rows(Path(__file__).with_name("events.csv"))
+EVENTS = {row["event"]: (row["severity"], row["meaning"]) for row in _TABLE}
 """Each event with its severity, as Wireshark grades them, and its meaning."""
 
 _ICMP = "icmp"
@@ -169,9 +167,8 @@ def _conditions(seen: ColumnTable) -> dict[str, Truths]:
     """For each event of segments the packets with which it happens."""
     kind, flags, ecn = (seen[name].values for name in ("kind", "flags", "ecn"))
     sequence, ack = seen.whole("sequence"), seen.whole("acknowledgement", missing=-1)
-    end, offer, last_offer, peer_end = (
-        seen[name].values for name in ("end", "offer", "last_offer", "peer_end")
-    )
+    names = ("end", "offer", "last_offer", "peer_end")
+    end, offer, last_offer, peer_end = (seen[name].values for name in names)
     acked_before, before = seen["acked_before"].values, seen["before"].values
     first, syn_ack, reset = kind == KIND["none"], _SYN | _ACK, _flag(seen, _RST)
     is_new = (seen["payload"].values > 0) & (kind == KIND["new"]) & ~reset

@@ -257,9 +257,8 @@ def _judged(rows: ColumnTable, span: FileFacts) -> ColumnTable:
         covered = (due > span.first) & (due < span.last)
     alike = RowGroups(rows["sequence"].values, rows["payload"].values)
     came_before = alike.sums_so_far(came) - came > 0
-    return rows.having(
-        lost=TableColumn(~came, came | covered), needless=(rows["payload"].values > 0) & came_before
-    )
+    needless = (rows["payload"].values > 0) & came_before
+    return rows.having(lost=TableColumn(~came, came | covered), needless=needless)
 
 
 def _with_reordering(rows: ColumnTable, origin: Whole) -> ColumnTable:

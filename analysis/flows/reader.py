@@ -243,10 +243,8 @@ def columns(
             results = load_engine().analyse(*call, (limit.rows, len(drawn), drawn))
     facts = _file_facts(path, results)
     if facts.fault and not partial:
-        raise TcplabError(
-            f"{path}: {facts.fault} (at byte {facts.fault_offset}).",
-            "Without partial=False what is whole is read.",
-        )
+        fault = f"{path}: {facts.fault} (at byte {facts.fault_offset})."
+        raise TcplabError(fault, "Without partial=False what is whole is read.")
     return results, facts
 
 
@@ -318,9 +316,8 @@ def write_without_copies(path: Path, to: Path, decode_as: Mapping[int, str] | No
     try:
         engine.write_without(str(path), str(to), copies)
     except OSError as error:
-        raise TcplabError(
-            f"{to} cannot be written ({error.strerror or error}).", "Check the folder and its disk."
-        ) from error
+        why = f"{to} cannot be written ({error.strerror or error})."
+        raise TcplabError(why, "Check the folder and its disk.") from error
     except ValueError as error:
         to.unlink(missing_ok=True)  # what was written until then
         raise TcplabError(

@@ -61,10 +61,8 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
     for environment in environments:
         _note_differences(environment.asked_and_found, problems)
     if changed := changed_files(run):
-        problems.add(
-            "Changed since the run was written (SHA-256):"
-            f" {', '.join(changed[:5])}{', ...' if changed[5:] else ''}."
-        )
+        which = f"{', '.join(changed[:5])}{', ...' if changed[5:] else ''}"
+        problems.add(f"Changed since the run was written (SHA-256): {which}.")
     proofs, sysctls = _proofs(run, problems), _sysctls(run, problems)
     return Evidence(
         first,
@@ -97,10 +95,8 @@ def _sysctls(run: RunRecord, problems: Problems) -> tuple[RecordedSetting, ...]:
 def _note_differences(settings: Sequence[RecordedSetting], problems: Problems) -> None:
     for setting in settings:
         if not setting.agrees:
-            problems.add(
-                f"{setting.interface}: {setting.field} {setting.asked} was asked for, the kernel"
-                f" had {setting.found}."
-            )
+            asked = f"{setting.field} {setting.asked} was asked for"
+            problems.add(f"{setting.interface}: {asked}, the kernel had {setting.found}.")
 
 
 def _proofs(run: RunRecord, problems: Problems) -> tuple[HeldProof, ...]:

@@ -150,10 +150,8 @@ class TrialTraffic:
         if not self._has_sender(flow):
             return None
         direction = flow.sender, flow.receiver
-        sent, answers = (
-            self.seen(flow.sender, each).only(self._rows(each, flow))
-            for each in (direction, direction[::-1])
-        )
+        ways = (direction, direction[::-1])
+        sent, answers = (self.seen(flow.sender, x).only(self._rows(x, flow)) for x in ways)
         opened = sent.time[sent.flags & (_SYN | _ACK) == _SYN]
         closed = sent.time[sent.flags & _FIN > 0]
         acknowledged = answers.time[answers.flags & _ACK > 0]

@@ -345,9 +345,8 @@ def _of_rates(
     if term.statistic == "jain":
         rates = [flow.rates.get("goodput", 0.0) for flow in flows]
         return jain(rates) if any(rates) and all(flow.rates for flow in flows) else None
-    named = {
-        flow.flow.name: flow for globs in term.spanned for flow in readings.chosen(globs)
-    }.values()
+    chosen = (flow for globs in term.spanned for flow in readings.chosen(globs))
+    named = {flow.flow.name: flow for flow in chosen}.values()
     return rate(flows, _within(named, span))
 
 

@@ -103,11 +103,8 @@ class RunResults:
 
     def values(self, key: Metric, condition: RunCondition) -> list[float]:
         """Return the values under `condition`, one for each seed that has one."""
-        return [
-            value
-            for trial in self.measured
-            if trial.trial.condition == condition and (value := trial.value(key)) is not None
-        ]
+        trials = [each for each in self.measured if each.trial.condition == condition]
+        return [value for each in trials if (value := each.value(key)) is not None]
 
     def pairs(self, key: Metric, conditions: Sequence[RunCondition]) -> list[tuple[float, ...]]:
         """Return the values under all `conditions` for each seed that has every one of them."""
@@ -287,10 +284,8 @@ def rows_of(readings: Sequence[TrialReadings], text: str = "") -> list[Row]:
     if not text:
         return rows
     expression = parse(text)
-    values = {
-        trial.trial.condition.name: trial.value(expression.metric)
-        for trial in expression_values(readings, expression)
-    }
+    trials = expression_values(readings, expression)
+    values = {each.trial.condition.name: each.value(expression.metric) for each in trials}
     return [{**row, text: values[str(row["condition"])]} for row in rows]
 
 

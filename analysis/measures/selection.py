@@ -235,10 +235,8 @@ def _window(run: RunFacts, term: Term) -> None:
 
 def _flows(run: RunFacts, term: Term) -> None:
     if term.flows and not term.metric.of_flows:
-        raise UsageError(
-            f"{term.metric.name} belongs to the whole run and not to a flow.",
-            f"Leave [{term.flows}] out.",
-        )
+        why = f"{term.metric.name} belongs to the whole run and not to a flow."
+        raise UsageError(why, f"Leave [{term.flows}] out.")
     known = [*run.labels, *(run.ports if term.metric.name == "queueing" else ())]
     for glob in filter(None, term.flows.split(",")):
         if not any(fnmatchcase(label, glob) for label in known):

@@ -214,10 +214,8 @@ def _require_distinct_columns(factors: tuple[SweptFactor, ...]) -> None:
     of_factors = (name for factor in factors for name in (factor.name, factor.column) if name)
     counts = Counter([*of_factors, "point", "flow", GROUP, "seed", "network", *columns()])
     if twice := [name for name, count in counts.items() if count > 1]:
-        raise TcplabError(
-            f"sweep.json has two columns named '{twice[0]}'.",
-            "Rename the parameter of the experiment.",
-        )
+        why = f"sweep.json has two columns named '{twice[0]}'."
+        raise TcplabError(why, "Rename the parameter of the experiment.")
 
 
 def _factor(entry: FactorEntry, short: str) -> SweptFactor:

@@ -166,10 +166,8 @@ def _held_up(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
     fair queue may let a packet that was sent later go ahead; if a later link lost that, it left a
     gap that is not seen.
     """
-    carried = sum(
-        traffic.length[order] * 8 * 10**9 // channel.bandwidth.base
-        for channel in channels(traffic.ports)
-    )
+    rates = [channel.bandwidth.base for channel in channels(traffic.ports)]
+    carried = sum(traffic.length[order] * 8 * 10**9 // rate for rate in rates)
     following = np.concatenate(([False], np.diff(order) == 1))[: len(order)]
     lone = _latest(traffic)[order] + carried
     held: npt.NDArray[np.bool_] = following & (traffic.came[order] > lone + _HELD)

@@ -62,10 +62,8 @@ Floor = tuple[int, int, int]
 
 def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> CheckFinding:
     late = 2 * lateness(network)
-    ports = max(
-        len(network.shaped(direction) + network.shaped(direction[::-1]))
-        for direction in network.directions
-    )
+    ways = ((network.shaped(way), network.shaped(way[::-1])) for way in network.directions)
+    ports = max(len(there + back) for there, back in ways)
     own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
     in_hosts = sum(carried(channel, _SYN_FRAME) for channel in channels(network.host_ports))
     reordering = network.topology.reordering  # hosts that may send a SYN and its answer later
@@ -141,10 +139,8 @@ def _of_any_packets(network: TrialNetwork, direction: Direction, again: bool) ->
     If a segment was sent `again`, it may have been a SYN, which then has no round trip.
     """
     back = direction[::-1]
-    asked, least = (
-        network.lone(direction, length) + network.lone(back, length)
-        for length in (_SYN_FRAME, _SHORTEST)
-    )
+    lengths = (_SYN_FRAME, _SHORTEST)
+    asked, least = (network.lone(direction, each) + network.lone(back, each) for each in lengths)
     full = network.topology.mtu.base + FRAME_HEADER
     most = network.lone(direction, full) + network.lone(back, _SYN_FRAME) if again else asked
     read = _STAMPED if again else _READ

@@ -193,10 +193,8 @@ def _flows(spec: SpecFile) -> tuple[RunFlow, ...]:
     flows = spec.flows or (RunFlow(),)
     names = (name for flow in flows for name in (flow.name, flow.sender, flow.receiver))
     if not all(map(_NAME.fullmatch, names)):
-        raise TcplabError(
-            "spec.json names a flow or host that cannot be a file's name.",
-            "Run the experiment again.",
-        )
+        why = "spec.json names a flow or host that cannot be a file's name."
+        raise TcplabError(why, "Run the experiment again.")
     return flows
 
 
@@ -259,10 +257,8 @@ def _asked(folder: Path, kind: str) -> str:
     if kind == "sweep":
         factors = _content(folder / "sweep.json").get("factors") or ()
         named = [factor for factor in factors if isinstance(factor, dict)]
-        return ", ".join(
-            f"{factor.get('name')} {'|'.join(map(str, factor.get('values') or ()))}"
-            for factor in named
-        )
+        swept = ((each.get("name"), map(str, each.get("values") or ())) for each in named)
+        return ", ".join(f"{name} {'|'.join(values)}" for name, values in swept)
     parameters = _content(folder / "spec.json").get("parameters")
     known = parameters if isinstance(parameters, dict) else {}
     return ", ".join(f"{name} {value}" for name, value in known.items() if value)

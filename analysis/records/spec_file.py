@@ -65,10 +65,8 @@ def checked_row(entry: RowEntry, study: str, problems: Problems) -> PublishedRow
     """Return the row of an entry; unusable values are problems."""
     published, row = number(entry.published), asdict(entry)
     if published is None and entry.published is not None:
-        problems.add(
-            f"The published number of '{entry.where}' in study {study} is no finite number; it"
-            " counts as not stated."
-        )
+        why = "is no finite number; it counts as not stated."
+        problems.add(f"The published number of '{entry.where}' in study {study} {why}")
     for way in ("period_kernel", "period", "today"):
         row[way] = _values(row[way], entry.where, problems)
     row |= {"published": published, "mean_of": max(entry.mean_of, 1)}

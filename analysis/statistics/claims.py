@@ -68,10 +68,8 @@ class ClaimVerdict:
     @property
     def data(self) -> dict[str, Any]:
         """For programs, with null for an infinite estimate or end, of which JSON has none."""
-        return {
-            name: None if isinstance(value, float) and not isfinite(value) else value
-            for name, value in asdict(self).items()
-        }
+        endless = [x for x, y in asdict(self).items() if isinstance(y, float) and not isfinite(y)]
+        return {**asdict(self), **dict.fromkeys(endless)}
 
 
 def withheld(verdict: ClaimVerdict, reason: str) -> ClaimVerdict:

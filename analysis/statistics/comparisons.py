@@ -188,10 +188,8 @@ def first_lines(sweep: SweepRecord, comparisons: _Family, samples: SweepSamples)
     if claimed:
         first = [claimed, f"In {of_all} {name} {verb(sweep.metric)} shown to differ."]
     else:
-        first = [
-            f"{f'Shown in {of_all}' if shown else 'Not shown in any comparison'}: "
-            f"that {name} differs."
-        ]
+        beginning = f"Shown in {of_all}" if shown else "Not shown in any comparison"
+        first = [f"{beginning}: that {name} differs."]
     return [*first, *_balances(comparisons)]
 
 
@@ -204,10 +202,8 @@ def unended(samples: SweepSamples) -> str:
         shares = ended / (ended + missing)
     if np.isnan(shares).all() or (least := float(np.nanmin(shares))) >= ENOUGH:
         return ""
-    return (
-        f"Not all exchanges ended: in the worst cell {share(least, 1)}; the others count as the"
-        " longest."
-    )
+    worst = f"in the worst cell {share(least, 1)}; the others count as the longest."
+    return f"Not all exchanges ended: {worst}"
 
 
 def _claimed(sweep: SweepRecord, comparisons: _Family, samples: SweepSamples) -> str:

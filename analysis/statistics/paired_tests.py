@@ -317,10 +317,8 @@ def family(pairs: Sequence[Paired | None]) -> list[DifferenceVerdict | None]:
     """The verdicts of a family, each p corrected; None with too few seeds for any difference."""
     corrected = holm([pair.p if pair else 1.0 for pair in pairs])
     enough = fewest_seeds(len(pairs))
-    return [
-        verdict_of(pair, p) if pair and pair.count >= enough else None
-        for pair, p in zip(pairs, corrected, strict=True)
-    ]
+    pairs_of = zip(pairs, corrected, strict=True)
+    return [verdict_of(x, p) if x and x.count >= enough else None for x, p in pairs_of]
 
 
 def estimate(paired: Paired, unit: str) -> str:

@@ -95,19 +95,15 @@ def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
     """Read rows.csv; if it is missing or broken, that is a problem, and the samples are empty."""
     rows = _usable(_read(sweep, problems), sweep, problems)
     groups, metrics = RowGroups(rows["cell"].values, rows["seed"].values), sweep.metrics
-    flows = {
-        transport: _standing(rows, groups, transport)
-        for transport in {metric.transport for metric in metrics.values()}
-    }
+    transports = {metric.transport for metric in metrics.values()}
+    flows = {transport: _standing(rows, groups, transport) for transport in transports}
     runs = {
         name: _of_run(rows[name].values, groups, flows[metric.transport], metric)
         for name, metric in metrics.items()
     }
     if missing := int(np.isnan(runs[sweep.metric.name]).sum()):
-        problems.add(
-            f"{missing:,} of {len(groups):,} runs have no value of the chosen metric: they are left"
-            " out."
-        )
+        of_all = f"{missing:,} of {len(groups):,} runs"
+        problems.add(f"{of_all} have no value of the chosen metric: they are left out.")
     units = {name: _unit(metric, runs[name]) for name, metric in metrics.items()}
     unit, divisor = units[sweep.metric.name]
     first, own = rows.rows(groups.first), rows.rows(flows[sweep.metric.transport])
