@@ -265,7 +265,7 @@ def _mirrored(row: Values) -> bool:
     return sum(copies) >= 3 and any(number * 5 > of for number, of in pairs)
 
 
-_TABLE = table_rows(Path(__file__).with_name("doubts.csv"))
+_TABLE = tuple(table_rows(Path(__file__).with_name("doubts.csv")))
 _DOUBTS = {row["name"]: row["sentence"] for row in _TABLE}
 """Sentences on a file or its connections, with what helps."""
 

@@ -66,7 +66,7 @@ INTERVALS = _columns("limits")
 ICMP_ERRORS = _columns("icmp")  # the columns of one row per error of ICMP that quotes TCP or UDP
 EXCHANGES = _columns("exchanges")  # the columns of one row per request and answer
 
-_KINDS = table_rows(Path(__file__).with_name("kinds.csv"))
+_KINDS = tuple(table_rows(Path(__file__).with_name("kinds.csv")))
 KINDS = tuple((row["kind"], row["meaning"]) for row in _KINDS)
 """Name and meaning of the `kind` of a packet; the position is the number in the frame."""
 KIND = {name: code for code, (name, _) in enumerate(KINDS)}  # the number in the frame of each kind

@@ -8,7 +8,7 @@ from analysis.flows.columns import KIND, RETRANSMISSIONS, table_rows
 from analysis.flows.reader import IcmpError, Reading
 from analysis.table import ColumnTable, RowGroups, TableColumn, Truths, Whole
 
-_TABLE = table_rows(Path(__file__).with_name("events.csv"))
+_TABLE = tuple(table_rows(Path(__file__).with_name("events.csv")))
 EVENTS = {row["event"]: (row["severity"], row["meaning"]) for row in _TABLE}
 """Each event with its severity, as Wireshark grades them, and its meaning."""
 

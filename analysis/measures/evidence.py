@@ -133,7 +133,7 @@ PREFIX = "frame."
 _MOST = 10_000
 """Frames of one event; what is more frequent is no evidence, since any guess would be right."""
 _PAUSE = 250_000_000  # ns without a segment of data, as in analysis.measures.results
-_TABLE = table_rows(Path(__file__).with_name("frames.csv"))
+_TABLE = tuple(table_rows(Path(__file__).with_name("frames.csv")))
 EVENTS = {row["event"]: row["meaning"] or dict(KINDS)[row["event"]] for row in _TABLE}
 """The events of frames, and of lines of sockets' samples, with their meanings."""
 
