@@ -252,11 +252,8 @@ def write_graphs(
         return []
     from analysis import graphs
 
-    captures = [
-        graphs.Capture.of(label, reading)
-        for label, reading in readings
-        if reading.packet_table is not None
-    ]
+    seen = [(label, each) for label, each in readings if each.packet_table is not None]
+    captures = [graphs.Capture.of(label, each) for label, each in seen]
     written = []
     if "html" in wanted:
         named = [(label, text) for label, each in readings for text in doubts(of_reading(each))]

@@ -281,10 +281,10 @@ def _a_is_near(near: ColumnTable, far: ColumnTable, flows: int) -> Truths:
     both = [(packets, RowGroups(packets[FLOW].values).turns) for packets in (near, far)]
     for most in (_SAMPLE, max(len(near), len(far))):
         firsts = [packets.rows(turn < most) for packets, turn in both]
-        later, later_back = (
-            delays(*(packets.rows(packets["forward"].values == way) for packets in firsts))
-            for way in (True, False)
+        sides = (
+            [each.rows(each["forward"].values == way) for each in firsts] for way in (True, False)
         )
+        later, later_back = (delays(*side) for side in sides)
         if later.keys() | later_back.keys() == set(near[FLOW].values.tolist()):
             break
     is_near = [later.get(flow, 0) >= later_back.get(flow, 0) for flow in range(flows)]

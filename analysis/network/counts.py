@@ -52,12 +52,8 @@ class DrawnLoss:
 
 def drawn_loss(networks: Sequence[TrialNetwork]) -> list[CheckFinding]:
     """Return every shaped port of every trial of a run, each at its part of LEVEL (Bonferroni)."""
-    losses = [
-        loss
-        for network in networks
-        for port in network.ports
-        if network.segmented and (loss := _of_port(network, port))
-    ]
+    ports = [(each, port) for each in networks if each.segmented for port in each.ports]
+    losses = [loss for each, port in ports if (loss := _of_port(each, port))]
     if not losses:
         return [unmeasured(LOSSES, "", "", "no port counted packets one by one")]
     drawn = sum(bool(loss.share.base) for loss in losses)
@@ -322,8 +318,6 @@ def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
 
 def longest_wait(lines: Sequence[Channel], length: int) -> int:
     """Return the nanoseconds in which full queues of packets of `length` bytes drain."""
-    return sum(
-        (line.queue.base + discipline(line.discipline).excess) * carried(line, length)
-        + line.variation.base
-        for line in lines
-    )
+    sizes = [line.queue.base + discipline(line.discipline).excess for line in lines]
+    pairs = zip(lines, sizes, strict=True)
+    return sum(size * carried(line, length) + line.variation.base for line, size in pairs)

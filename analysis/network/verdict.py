@@ -294,11 +294,8 @@ def judge_network(run: RunRecord, known: Sequence[TrialTraffic | None] = ()) -> 
             return replace(verdict, verdict=Usability.CARE, reasons=(_CHANGING,))
         return replace(verdict, reasons=(*verdict.reasons, _CHANGING))
     read = {traffic.network.trial: traffic for traffic in known if traffic}
-    found = [
-        finding
-        for network in networks
-        for finding in _of_trial(network, read.get(network.trial) or TrialTraffic(network))
-    ]
+    traffic = ((each, read.get(each.trial) or TrialTraffic(each)) for each in networks)
+    found = [finding for each, of_it in traffic for finding in _of_trial(each, of_it)]
     verdict = _verdict([*found, *drawn_loss(networks)])
     return replace(verdict, reasons=(*verdict.reasons, *limits(networks[0])))
 

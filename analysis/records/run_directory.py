@@ -118,11 +118,8 @@ def read_run(path: Path, problems: json_reader.Problems) -> RunRecord:
     json_reader.require_known_format(manifest.format)
     spec = json_reader.read(SpecFile, path / "spec.json", problems, "spec.json")
     seeds, conditions = _seeds(path, manifest), _conditions(path, spec, problems)
-    trials = tuple(
-        Trial(seed, condition, path / "raw" / f"seed-{seed}" / condition.name)
-        for seed in seeds
-        for condition in conditions
-    )
+    folders = [(seed, path / "raw" / f"seed-{seed}") for seed in seeds]
+    trials = [Trial(seed, each, of / each.name) for seed, of in folders for each in conditions]
     for trial in (trial for trial in trials if not trial.folder.is_dir()):
         problems.add(f"{trial.name} is missing: that repetition is left out.")
     present = tuple(trial for trial in trials if trial.folder.is_dir())

@@ -235,10 +235,8 @@ def _decided(
 
 def _of_copies(question: str, claim: str, pair: Paired, unit: str) -> ClaimVerdict:
     """Not shown: seeds that repeat one trajectory are no sample."""
-    sentence = (
-        f"the seeds cannot show whether {claim}: {_estimate(pair, unit)} in all"
-        f" {pair.count} repetitions, {COPIES}."
-    )
+    figure = f"{_estimate(pair, unit)} in all {pair.count} repetitions"
+    sentence = f"the seeds cannot show whether {claim}: {figure}, {COPIES}."
     verdict = _decided(question, claim, ClaimWord.NOT_SHOWN, sentence, pair)
     return replace(verdict, p=None)
 

@@ -176,12 +176,8 @@ class JudgedStudy(JudgedRows):
 def judge_study(study: StudyEntry) -> JudgedStudy:
     """Judge each row by the kernel of its time if it ran on that, else by the settings, if any."""
     other: Era = "period" if study.profile else "today"
-    return JudgedStudy(
-        tuple(
-            judge_row(row, "period_kernel" if row.period_kernel else other) for row in study.rows
-        ),
-        study,
-    )
+    headlines = ("period_kernel" if row.period_kernel else other for row in study.rows)
+    return JudgedStudy(tuple(map(judge_row, study.rows, headlines)), study)
 
 
 def judge_row(row: PublishedRow, headline: Era | None = None) -> Judged:
