@@ -111,11 +111,7 @@ def _as_numbers(key: NDArray[Any]) -> NDArray[Any]:
 
 
 def _together(keys: Sequence[NDArray[Any]]) -> Places:
-    """The rows, equal ones side by side in their order.
-
-    Several keys are mixed to one number, which is sorted instead of all of them. Different rows
-    with one number would stand among each other: then all keys are sorted.
-    """
+    """The rows, equal ones side by side, by one mixed number if it does not join different ones."""
     if len(keys) == 1:
         return np.argsort(keys[0], kind="stable")
     mixed = np.zeros(len(keys[0]), np.uint64)
@@ -268,11 +264,7 @@ class ColumnTable:
 
     @classmethod
     def of_csv(cls, text: str, types: Mapping[str, type]) -> Self:
-        """The table that `csv` wrote, perhaps by somebody else; columns without a type are text.
-
-        An empty cell is missing, and so is one that its type cannot be made of. Raises ValueError
-        for what is no table.
-        """
+        """Read what `csv` wrote, or somebody else; odd cells are missing. Raises ValueError."""
         try:
             names, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
         except csv.Error as error:

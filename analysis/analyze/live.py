@@ -40,10 +40,7 @@ class GrowingFile:
         self._is_stopped = False
 
     def read(self, seconds: float) -> bytes | None:
-        """Return the next octets; empty if none come within so many seconds, None at the end.
-
-        Raises TcplabError if the path names another file by now, as tail -F checks.
-        """
+        """Return octets, none in time, or None at the end. Raises TcplabError for another file."""
         if octets := self._file.read(_PIECE):
             return octets
         if self._is_stopped:

@@ -178,10 +178,7 @@ def _is_outage(f: Features) -> bool:
 
 
 def _is_policed(f: Features) -> bool:
-    """Return whether a token bucket explains the losses; without packets, whether bursts do.
-
-    Without SACK the sender repeats what arrived too, and bursts say more.
-    """
+    """Return whether a bucket explains the losses; without packets or SACK, whether bursts do."""
     if f.loss_events < OUTAGES or (f.is_queued and not f.has_sack):
         return False
     in_bursts = f.is_direct and f.lost > POLICED * f.loss_events

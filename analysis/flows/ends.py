@@ -136,11 +136,7 @@ class CaptureTables(Protocol):
 
 @dataclass(frozen=True)
 class MatchedConnection:
-    """A connection that both captures have: its ends in either, and both ways.
-
-    `forward` is what the host at the near capture sent. `offset` is the clocks' difference that was
-    taken out (ns), with the `drift`, if it was asked for.
-    """
+    """A connection in both captures, without the clocks' `offset` (ns) and `drift` if asked for."""
 
     near: dict[str, Any]
     far: dict[str, Any]

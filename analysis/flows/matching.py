@@ -230,10 +230,7 @@ def _in_both(both: ColumnTable, not_syn: Truths, sent: int) -> Truths:
 
 
 def _nearest(kinds: Whole, left: Whole, wanted: Whole, due: Whole) -> Whole:
-    """For each arrival of a `wanted` kind, `due` to be sent then, the packet sent nearest to that.
-
-    `kinds` and times (`left`) are those of all that were sent.
-    """
+    """For each arrival of a `wanted` kind the packet `left` nearest to when it was due."""
     offered = np.flatnonzero(np.isin(kinds, wanted))
     kind, time = np.concatenate((kinds[offered], wanted)), np.concatenate((left[offered], due))
     line = np.lexsort((time, kind))

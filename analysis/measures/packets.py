@@ -216,10 +216,7 @@ class TrialTraffic:
 
     @cached_property
     def cut_off(self) -> int:
-        """Count the missing packets that left too late to arrive before the captures ended.
-
-        iperf's server of UDP reports once more when it is ended, if its last report was lost.
-        """
+        """Count packets too late to arrive in time: iperf's last report of UDP is repeated."""
         captures = [capture for capture in map(self.at, self.network.hosts) if capture is not None]
         end = max(int(capture.time.max(initial=0)) for capture in captures)
         return sum(

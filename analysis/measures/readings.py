@@ -132,11 +132,7 @@ class TrialReadings:
 
     @cached_property
     def reordered(self) -> Values:
-        """TCP's counters of all hosts on the order of segments.
-
-        A sender notices reordering by SACK or DSACK, without SACK by the number of duplicate ACKs,
-        or by timestamps.
-        """
+        """TCP's counters of all hosts on the order of segments, by SACK, Reno or timestamps."""
         grown = [self._counters.growth(host) for host in self._counters.after]
         kinds = ("TcpExtTCPSACKReorder", "TcpExtTCPRenoReorder", "TcpExtTCPTSReorder")
         return {

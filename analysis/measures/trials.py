@@ -23,10 +23,7 @@ _Samples = dict[str, list[SocketSample]]
 
 
 def socket_ends(folder: Path, host: str, ports: Collection[str]) -> _Samples:
-    """Of each remote port the first samples, until data is outstanding, and the last ones.
-
-    These go back until less time had been spent sending. Lines that are broken are left out.
-    """
+    """Of each port the samples until data is outstanding, and the last; no broken lines."""
     try:
         lines = untrusted.text_if_any(folder, f"{host}.sockets.jsonl").splitlines()
     except (OSError, untrusted.StrangeFile):

@@ -275,11 +275,7 @@ def _most(traffic: PortTraffic, channel: Channel, slack: int, sizes: Whole) -> i
 
 
 def _met_full(traffic: PortTraffic, channel: Channel, slack: int) -> int:
-    """Count the lost packets that may have met a full queue.
-
-    One more packet is on the link, unless the link was idle: netem hands on all
-    packets of an instant before the first of them leaves the queue (netem_dequeue in sch_netem.c).
-    """
+    """Count lost packets that may have met a full queue; on an idle link one more (sch_netem.c)."""
     due, there = traffic.sent + delay_of(channel), traffic.came >= 0
     missed, entered = due[~there], np.sort(due[there])
     gone = np.searchsorted(np.sort(traffic.came[there]), missed - slack, "left")

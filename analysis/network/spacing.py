@@ -49,10 +49,7 @@ class BusyGaps:
 
     @property
     def unsteady(self) -> float:
-        """By what share the whole may be off because each stretch begins by a step of the kernel's.
-
-        Steps within a stretch make up for each other.
-        """
+        """Share by which the whole may be off: each stretch begins by a step of the kernel's."""
         return _STEP * self.stretches / max(1, int(self.gap.sum()))
 
 
@@ -133,11 +130,7 @@ def _bits(rate: float) -> str:
 
 
 def busy_gaps(traffic: PortTraffic, slowest: Channel) -> BusyGaps:
-    """Return the gaps of a link while it was busy.
-
-    With one shaped port, a packet that did not come never was on the link. With several it may
-    have been, so there only packets count that were sent one right after the other.
-    """
+    """Return the gaps of a busy link; of several ports, between packets sent in a row."""
     came = np.flatnonzero(traffic.came >= 0)
     order = came[np.argsort(traffic.came[came], kind="stable")]
     left, length = traffic.came[order], traffic.length[order]

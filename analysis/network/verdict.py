@@ -134,10 +134,7 @@ def _sampled(network: TrialNetwork) -> list[Floor]:
 
 
 def _of_any_packets(network: TrialNetwork, direction: Direction, again: bool) -> tuple[int, int]:
-    """Return the round trip of two SYNs, and by how much another may be longer or shorter (ns).
-
-    If a segment was sent `again`, it may have been a SYN, which then has no round trip.
-    """
+    """Return two SYNs' round trip, and by how much another may differ (ns) if sent `again`."""
     back = direction[::-1]
     lengths = (_SYN_FRAME, _SHORTEST)
     asked, least = (network.lone(direction, each) + network.lone(back, each) for each in lengths)
@@ -211,10 +208,7 @@ def _of_flow(
 
 
 def _link_use(network: TrialNetwork, flow: RunFlow, seconds: float) -> float:
-    """The share of what the slowest link of the flow could carry in its time that it carried.
-
-    A sender whose buffer is just as large as its path waits for the buffer while the link is full.
-    """
+    """The slowest link's use in the flow's time: a buffer as large as the path fills it too."""
     direction = flow.sender, flow.receiver
     ports = network.shaped(direction) if direction in network.directions else ()
     links = [(port.channel.bandwidth.base, port.name) for port in ports if port.channel]

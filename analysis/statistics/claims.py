@@ -180,10 +180,7 @@ def judge_within(
     claimed: ClaimedRange,
     trajectories: Trajectories = None,
 ) -> ClaimVerdict:
-    """The verdict on the claim that `values`, one for each seed, lie in a range.
-
-    If there is an expectation, such as what a formula gives, they are measured divided by expected.
-    """
+    """The verdict on a claim that `values` lie in a range, perhaps of measured by expected."""
     claim = f"{what} is {claimed.words}"
     measured = [value for value in values if not isnan(value)]
     around = median_interval(measured)

@@ -75,10 +75,7 @@ def _pairs(sweep: SweepRecord, samples: SweepSamples, axis: int) -> Iterator[Lev
 
 
 def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamples) -> str:
-    """The comparison as a sentence.
-
-    Such as "loss 1%: goodput is larger with bbr than with cubic: 1.42 times (...).".
-    """
+    """Such as "loss 1%: goodput is larger with bbr than with cubic: 1.42 times (...)."."""
     where = f"{comparison.where}: " if comparison.where else ""
     first, second = map(comparison.in_words, (comparison.first, comparison.second))
     if comparison.paired is None:

@@ -181,10 +181,7 @@ def judge_study(study: StudyEntry) -> JudgedStudy:
 
 
 def judge_row(row: PublishedRow, headline: Era | None = None) -> Judged:
-    """Judge a row; without a headline by the settings of its time, if it has such runs.
-
-    The number stands for the range that a law allows, else for itself as printed.
-    """
+    """Judge a row by what its law allows or as printed; the headline is by default its period."""
     low, high, span = row.allowed_low, row.allowed_high, None
     if row.published is not None:
         span = ValueSpan(-inf if low is None else low, inf if high is None else high)

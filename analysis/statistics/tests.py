@@ -49,10 +49,7 @@ def normal_below(value: float) -> float:
 
 @lru_cache(maxsize=4096)
 def student_quantile(freedom: int, probability: float) -> float:
-    """The value below which Student's t lies with a `probability` from a half to 1.
-
-    `freedom` is its degrees of freedom. Found by halving, until two floats are neighbours.
-    """
+    """The value below which Student's t lies with a `probability` from a half to 1; by halving."""
     low, high = 0.0, 1.0
     while _student_below(freedom, high) < probability:
         low, high = high, 2 * high
