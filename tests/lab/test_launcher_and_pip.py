@@ -28,6 +28,8 @@ COPIED = (
     "tcplab",
     "pyproject.toml",
     "testbed/__init__.py",
+    "testbed/guest/__init__.py",
+    "testbed/guest/programs.py",
     "testbed/host",
     "testbed/builds",
     "testbed/lab",
