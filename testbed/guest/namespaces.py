@@ -25,15 +25,19 @@ def network_namespace(pid: int) -> Iterator[None]:
         yield
         return
     # /proc/thread-self is younger than Linux 3.13.
-    with (
-        open(f"/proc/self/task/{_libc.gettid()}/ns/net", "rb", buffering=0) as home,
-        open(f"/proc/{pid}/ns/net", "rb", buffering=0) as target,
-    ):
-        _enter(target.fileno())
+    home = os.open(f"/proc/self/task/{_libc.gettid()}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _enter(target)
+        finally:
+            os.close(target)
         try:
             yield
         finally:
-            _enter(home.fileno())
+            _enter(home)
+    finally:
+        os.close(home)
 
 
 def _enter(descriptor: int) -> None:

@@ -35,7 +35,8 @@ def native_job(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
         code = {
             str(file.relative_to(ROOT)): file.read_text()
             for package in ("testbed", "topologies")
-            for file in (ROOT / package).rglob("*.py")
+            for file in (ROOT / package).rglob("*")
+            if file.suffix in (".py", ".toml", ".txt")
         }
         data = {"job": job, "spec": to_data(spec), "code": code, "algorithms": [RESTRICTED], **more}
         files = attached([built(module_from(EXP), ready_lab)]) if modules else {}
