@@ -20,12 +20,11 @@ from testbed.host.packages import install_command
 from testbed.lab.ready import lab
 from testbed.native.realtime import REALTIME
 from tests.native.stock_kernel import QEMU, run, stock_kernel
-from tests.virtual.conftest import read
+from tests.virtual.conftest import native_code, read
 from topologies.data import to_data
 from topologies.units import Duration, Share
 
 pytestmark = pytest.mark.native
-ROOT = Path(__file__).resolve().parents[2]
 RESTRICTED = "vegas"
 ON_DEMAND = {"nfnetlink", "nfnetlink_cttimeout", "sch_fifo"}
 
@@ -41,15 +40,10 @@ def test_a_run_is_right_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None
         RESTRICTED, RESTRICTED, (setting,), (Proof("congestion_control", RESTRICTED),)
     )
     spec = dataclasses.replace(study, conditions=(restricted,), headline=None)
-    code = {
-        str(file.relative_to(ROOT)): file.read_text()
-        for package in ("testbed", "topologies")
-        for file in (ROOT / package).rglob("*.py")
-    }
     data = {
         "job": "together",
         "spec": to_data(spec),
-        "code": code,
+        "code": native_code(),
         "algorithms": [RESTRICTED],
         "runs": ["only"],
     }

@@ -140,5 +140,15 @@ def digests(folder: Path) -> dict[str, str]:
     return {str(file.relative_to(folder)): digest_of(file) for file in files}
 
 
+def native_code() -> dict[str, str]:
+    """Return what a native run needs of a checkout: modules and their data, by path."""
+    return {
+        str(file.relative_to(ROOT)): file.read_text()
+        for package in ("testbed", "topologies")
+        for file in (ROOT / package).rglob("*")
+        if file.suffix in (".py", ".toml", ".txt")
+    }
+
+
 def read(file: Path) -> Any:
     return json.loads(file.read_text())

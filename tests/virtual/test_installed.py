@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from testbed.builds import BuildReport
+from testbed.builds.debian import read_lock
 from testbed.lab.ready import lab
 from testbed.release import wheels, wheels_of
 from testbed.release.archive import PIP
@@ -91,6 +93,8 @@ def test_the_licences_and_sources_of_all_programs_come_along(index: Path) -> Non
             if ".dist-info/licenses/" in name
         }
     assert "GNU GENERAL PUBLIC LICENSE" in texts[wheels.GPL]
-    for package in wheels.packages():
-        assert f"\n    {package}\n" in texts["SOURCES.md"]
-        assert f"\n{package.split()[0]}\n====" in texts[wheels.COPYRIGHT]
+    packages = re.findall(r"^    (\S+) \S+$", texts["SOURCES.md"], re.MULTILINE)
+    locked = {each.name for lock in wheels.DEBIAN for each in read_lock(lock).packages}
+    assert {*packages} == locked
+    for name in locked:
+        assert f"\n{name}\n====" in texts[wheels.COPYRIGHT]

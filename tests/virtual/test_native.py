@@ -17,7 +17,7 @@ from testbed.host.supervise import Limits
 from testbed.lab.ready import Lab
 from testbed.modules import attached, built
 from testbed.virtual.run import run_in_guest
-from tests.virtual.conftest import read
+from tests.virtual.conftest import native_code, read
 from topologies.data import to_data
 from topologies.units import Duration
 
@@ -32,13 +32,13 @@ def native_job(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
     """Runs a job of native_jobs with a module and a restricted congestion control: its results."""
 
     def run(job: str, spec: ExperimentSpec, modules: bool, **more: Any) -> Path:
-        code = {
-            str(file.relative_to(ROOT)): file.read_text()
-            for package in ("testbed", "topologies")
-            for file in (ROOT / package).rglob("*")
-            if file.suffix in (".py", ".toml", ".txt")
+        data = {
+            "job": job,
+            "spec": to_data(spec),
+            "code": native_code(),
+            "algorithms": [RESTRICTED],
+            **more,
         }
-        data = {"job": job, "spec": to_data(spec), "code": code, "algorithms": [RESTRICTED], **more}
         files = attached([built(module_from(EXP), ready_lab)]) if modules else {}
         run_in_guest(
             ready_lab,
