@@ -145,8 +145,8 @@ class Features:
     at most; `idle` is that without data within `data_time`. `repaired` are losses whose repair was
     seen as it arrived, `repairs` retransmissions not known to be needless. The window is the other
     end's, `flight` the most that the sender had outstanding. `silences` are, for each way, repeats
-    without an answer and for how long. `policing` is 1 or more if a token bucket
-    explains the losses, None if the segments cannot be read.
+    without an answer and for how long. `policing` is 1 or more if a token bucket explains the
+    losses, None if the segments cannot be read.
     """
 
     place: Place = "sender"
@@ -383,7 +383,7 @@ def features(facts: ConnectionFacts) -> Features:
         first_waits=(int(server["first_data_wait"] or 0), int(client["first_data_wait"] or 0)),
         is_timed=not facts.file or 2 * facts.file.timeless < facts.file.packets,
         lost_share=facts.file.lost / (facts.file.packets + facts.file.lost) if facts.file else 0.0,
-        clock_back=0 if not facts.file or facts.file.is_sorted else facts.file.longest_back,
+        clock_back=facts.file.clock_back if facts.file else 0,
         stall=round(1e6 * min(float(way["idletime_max"] or 0) for way in facts.directions)),
         is_mutual=_is_mutual(facts),
         is_alike=_is_alike(facts),
@@ -434,7 +434,7 @@ def _is_mutual(facts: ConnectionFacts) -> bool:
 
 
 def _is_alike(facts: ConnectionFacts) -> bool:
-    """True if both ends send messages of one size, of which none need be an answer."""
+    """True if the messages of both ends are of like size, so that none need be an answer."""
     sizes = [int(way["avg_segm_size"]) for way in facts.directions]
     return max(sizes) < 2 * min(sizes)
 

@@ -187,8 +187,6 @@ def _cells(row: dict[str, Any], first: int) -> tuple[str, ...]:
 
 _SHORT = 94
 """Bytes of a packet that hold all of TCP's options behind Ethernet and IPv4 (14 + 20 + 60)."""
-_STEP = 1_000_000
-"""Nanoseconds that time must step back to matter: between interfaces, less is usual."""
 _NAMED = 5
 _HIDING = 10  # one packet not read for so many segments may be the missing direction's
 
@@ -210,7 +208,7 @@ def _of_file(file: FileFacts) -> Iterator[str]:
         "link_type": "link type not known" in file.ignored,
         "tunnel": not file.tcp_segments and {"not TCP", "not IP"} & set(file.ignored),
         "sorted": file.is_sorted and file.longest_back,
-        "backwards": not file.is_sorted and file.longest_back >= _STEP,
+        "backwards": file.clock_back,
     }
     back = f"at {fmt.counted(file.backwards, 'packet')}, by up to {fmt.seconds(file.longest_back)}"
     words = {
@@ -233,7 +231,6 @@ _COLUMNS = (
     *("connection", "host_a", "host_b"),
     *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in _WAYS),
 )
-_COLUMNS += tuple(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in _WAYS)
 
 
 def _both(row: Values, name: str) -> tuple[int, int]:

@@ -118,6 +118,11 @@ class FileFacts:
     fault: str | None
     fault_offset: int | None
 
+    @property
+    def clock_back(self) -> int:
+        """Return by how much a clock was set back, in ns; interfaces differ by less than 1 ms."""
+        return 0 if self.is_sorted or self.longest_back < 10**6 else self.longest_back
+
 
 class ThinnedRows(NamedTuple):
     """Extent to which rows of packets are thinned: of `segments` some have none.

@@ -488,6 +488,12 @@ def test_a_clock_that_was_set_shows_no_cause(tmp_path: Path, by: float, said: st
     assert "Cannot tell" in output and said in " ".join(output.split())
 
 
+def test_interfaces_that_differ_set_no_clock_back(look: Look) -> None:
+    file = look(talk()).file
+    for back, is_sorted, found in ((10**6, False, 10**6), (10**6 - 1, False, 0), (10**9, True, 0)):
+        assert replace(file, longest_back=back, is_sorted=is_sorted).clock_back == found
+
+
 @pytest.mark.parametrize("size", [620, 1460])
 def test_what_is_never_answered_shows_no_mtu(look: Look, size: int) -> None:
     """A black hole swallows large segments only: a smaller one has to have arrived."""
