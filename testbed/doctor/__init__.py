@@ -77,7 +77,7 @@ MODULES = {
     "sch_netem": ("delay, jitter and loss", f"{ADD} netem delay 1ms"),
     "sch_tbf": ("the rate of a link", f"{ADD} tbf rate 1mbit burst 10k limit 10k"),
     "veth": ("cables", "ip link add tcplab0 type veth peer tcplab1"),
-    "openvswitch": ("switches", "ovs-dpctl dump-dps"),
+    "openvswitch": ("switches", "genl ctrl get name ovs_datapath"),
 }
 # What single experiments need: those of channels, and prio of hosts that reorder.
 QUEUES = {each.module: f"{ADD} {each.trial}" for each in disciplines().values() if each.trial} | {

@@ -4,15 +4,12 @@ It has network, mount, PID, IPC and UTS namespaces and an Open vSwitch of its ow
 this process. What must change in the shared kernel is noted first (testbed.native.changes).
 """
 
-import socket
-import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from testbed import doctor
 from testbed.doctor import ExaminedMachine, checks
-from testbed.guest.netlink import attribute
 from testbed.host.job_archive import job_archive, job_file
 from testbed.host.packages import NATIVE, install_missing
 from testbed.host.supervise import CONSOLE, FollowedJob, Limits, Progress, Usage, started, usage_of
@@ -72,18 +69,5 @@ def _command(job: IO[bytes], out: Path) -> list[str]:
 def obstacles() -> list[TcplabError]:
     """Return each obstacle to native runs on this machine with its remedy."""
     machine = ExaminedMachine()
-    findings = [checks.privileges(machine), checks.tools(machine), *doctor.modules(machine)]
-    problems = [each for each in findings if each.state == "problem"]
-    if problems and _has_open_vswitch():  # also built in, where no file names it
-        problems = [each for each in problems if each.what != "openvswitch"]
-    return [TcplabError(each.said, each.remedy) for each in problems]
-
-
-def _has_open_vswitch() -> bool:
-    """Ask generic netlink (genl-ctrl) for the family, so that the kernel loads its module."""
-    # CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME
-    body = struct.pack("=BBH", 3, 1, 0) + attribute(2, b"ovs_datapath\0")
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as control:  # NETLINK_GENERIC
-        control.send(struct.pack("=IHHII", 16 + len(body), 16, 1, 1, 0) + body)
-        kind = struct.unpack_from("=IH", control.recv(4096))[1]
-    return bool(kind != 2)  # NLMSG_ERROR
+    findings = (checks.privileges(machine), checks.tools(machine), *doctor.modules(machine))
+    return [TcplabError(each.said, each.remedy) for each in findings if each.state == "problem"]
