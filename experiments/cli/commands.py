@@ -118,7 +118,6 @@ _MODULES = {
     ],
     f"{_CLI}.repeat": ("reproduce", "verify"),
     f"{_CLI}.runs": ("bundle", "compare", "figure", "open"),
-    f"{_CLI}.sweep": ("cluster", "scheduler", "worker"),
     f"{PREFIX}analysis.analyze.command": ("analyze",),
     f"{PREFIX}labs.commands": ("grade", "lab"),
     f"{PREFIX}testbed.lab.commands": ("image",),

@@ -16,7 +16,6 @@ from experiments.run.report import STRICT, make_page, require_good_points
 from experiments.run.request import TESTBEDS, RunOptions
 from experiments.study.catalogue import Experiment
 from experiments.study.grid import KERNEL, kind_of, value_of
-from testbed.engine.certificates import require_tls
 from topologies.errors import UsageError
 from topologies.notation import json_document, json_value
 from topologies.units import Duration, Quantity
@@ -116,19 +115,12 @@ json_option = option(
 )
 
 
-def _with_tls(
-    _context: click.Context, _parameter: click.Parameter, scheduler: str | None
-) -> str | None:
-    if scheduler:
-        require_tls(scheduler)
-    return scheduler
-
-
-scheduler_option = option(
-    "--scheduler",
-    "Use the workers of this Dask scheduler (tls://HOST:8786).",
-    metavar="ADDRESS",
-    callback=_with_tls,
+known_option = option(
+    "--known",
+    "Take the finished points of this folder too, such as runs of another machine; may be"
+    " repeated.",
+    FOLDER,
+    multiple=True,
 )
 workers_option = option(
     "--workers",

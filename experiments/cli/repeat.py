@@ -9,11 +9,11 @@ import click
 from experiments.cli.options import (
     json_option,
     kernel_option,
+    known_option,
     option,
     out_option,
     print_page,
     run_or_sweep,
-    scheduler_option,
     strict_option,
     studies,
     workers_option,
@@ -83,7 +83,7 @@ def _verify_sweep(folder: Path) -> int:
     planned = plan(typed_definition(**{name: context.params[name] for name in names}))
     ready = ready_lab(spec.kernel for spec in planned.specs)
     known.require_same_lab(ready)
-    runner = runner_for(ready, planned.specs, None, None)
+    runner = runner_for(ready, planned.specs)
     with watching(planned.named.name) as watch:
         difference = repeat_sweep(known, planned, runner, watch)
     click.echo(difference or known.same)
@@ -114,7 +114,7 @@ _LONGEST = 3600.0  # wall seconds of one point
     default=True,
 )
 @workers_option
-@scheduler_option
+@known_option
 @kernel_option
 @strict_option
 @json_option
@@ -125,7 +125,7 @@ def reproduce(
     texts: tuple[str, ...],
     period_kernels: bool,
     workers: int | None,
-    scheduler: str | None,
+    known: tuple[Path, ...],
     kernel: str | None,
     strict: bool,
     as_json: bool,
@@ -139,6 +139,7 @@ def reproduce(
     from experiments.study.published import chosen
     from experiments.sweep.reproduce import Reproduction
     from experiments.sweep.run import runner_for
+    from experiments.sweep.store import take_known
     from testbed.lab.kernel import choice
 
     wanted = chosen(quick, names, texts)
@@ -147,7 +148,8 @@ def reproduce(
     asked = Reproduction(wanted, quick, names, texts, on, kernels)
     needed = [each.spec for times in asked.combinations.values() for each in times.values()]
     require_writable(out)
+    take_known(known, out)
     ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
-    runner = replace(runner_for(ready, needed, workers, scheduler), wall_seconds=_LONGEST)
+    runner = replace(runner_for(ready, needed, workers), wall_seconds=_LONGEST)
     folder = carried(asked, runner, out, "reproduce")
     raise SystemExit(print_page("reproduction", folder, strict=strict, as_json=as_json))

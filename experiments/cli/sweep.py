@@ -1,36 +1,31 @@
-"""`tcplab sweep`, `scheduler` and `worker`; what they need is imported when they are called."""
+"""`tcplab sweep`; what it needs is imported when it is called."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.commands import NearGroup
 from experiments.cli.options import (
-    FOLDER,
     QuantityType,
     json_option,
     kernel_option,
+    known_option,
     option,
     out_option,
     print_page,
-    scheduler_option,
     strict_option,
     studies,
     workers_option,
 )
-from experiments.run.seed import GUEST_MIB
 from experiments.run.session import ready_lab
 from experiments.run.store import require_writable
 from experiments.spec import DEFAULT_KERNEL
 from experiments.study.grid import settings_from
-from testbed.engine import require_cluster_extra
-from testbed.host.processes import guests_at_once
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import lab_if_ready
 from topologies.units import Duration
@@ -70,7 +65,7 @@ if TYPE_CHECKING:
     "--compare", "Factor whose levels are compared: a name of --set, or condition.", metavar="NAME"
 )
 @workers_option
-@scheduler_option
+@known_option
 @option(
     "--limit",
     "Stop a point after that much wall time.",
@@ -88,7 +83,7 @@ if TYPE_CHECKING:
 @out_option
 def sweep(
     workers: int | None,
-    scheduler: str | None,
+    known: tuple[Path, ...],
     limit: Duration,
     strict: bool,
     force: bool,
@@ -106,7 +101,7 @@ def sweep(
     if dry_run:
         _describe(planned, out)
         return
-    folder = _carried_grid(planned, out, limit.seconds, force, workers, scheduler)
+    folder = _carried_grid(planned, out, limit.seconds, force, workers, known)
     raise SystemExit(print_page("sweep", folder, strict=strict, as_json=as_json))
 
 
@@ -159,15 +154,21 @@ def carried(preset: Preset, runner: PointRunner, out: Path, title: str) -> Path:
 
 
 def _carried_grid(
-    planned: Plan, out: Path, wall_seconds: float, force: bool = False, *where: Any
+    planned: Plan,
+    out: Path,
+    wall_seconds: float,
+    force: bool = False,
+    workers: int | None = None,
+    known: Sequence[Path] = (),
 ) -> Path:
-    """Carry out a plan; `where` are workers and the scheduler."""
     from experiments.sweep.results import GridSweep
     from experiments.sweep.run import runner_for
+    from experiments.sweep.store import take_known
 
     require_writable(out)
+    take_known(known, out)
     ready = ready_lab(spec.kernel for spec in planned.specs)
-    runner = runner_for(ready, planned.specs, *where)
+    runner = runner_for(ready, planned.specs, workers)
     runner = replace(runner, wall_seconds=wall_seconds, force=force)
     return carried(GridSweep(planned), runner, out, planned.named.name)
 
@@ -198,83 +199,3 @@ def _patience(planned: Plan) -> float:
         for spec in planned.specs
     )
     return max(600.0, 2 * max(clocks))
-
-
-def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    text = f"Listen on this address of this machine.  [default: {shown}]"
-    return option("--host", text, metavar="ADDRESS")
-
-
-@click.command()
-@click.argument("scheduler", metavar="tls://HOST:8786")
-@option(
-    "--slots",
-    "Guests at once.  [default: one for each processor that this job may use]",
-    click.IntRange(1, 10_000),
-    metavar="NUMBER",
-)
-@_host("the one that the scheduler is reached from")
-@option(
-    "--port",
-    "Where the scheduler calls back; name one for an ssh tunnel.  [default: any that is free]",
-    click.IntRange(0, 65535),
-    default=0,
-    show_default=False,
-)
-def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> None:
-    """Work for the Dask scheduler at tls://HOST:8786 until it ends.
-
-    It needs the cluster's certificate, which the scheduler has made: on another machine, a copy.
-    Builds the lab if need be, then takes points.
-    """
-    require_cluster_extra()
-    from testbed.engine import cluster as cluster_module
-    from testbed.engine.certificates import certificates, require_tls
-
-    require_tls(scheduler)
-    protection, place = certificates(), host or cluster_module.towards(scheduler)
-    ready_lab()
-    number = guests_at_once(GUEST_MIB // 4, slots)
-    cluster_module.run_worker(scheduler, number, place, port, protection)
-
-
-@click.command()
-@_host("127.0.0.1")
-@option("--port", "", click.IntRange(1, 65535), default=8786)
-def scheduler(host: str | None, port: int) -> None:
-    """Run a Dask scheduler until Ctrl-C, for workers and sweeps of several machines.
-
-    They meet at tls://127.0.0.1:8786. Only holders of the cluster's certificate get in; the
-    scheduler makes one the first time. Other machines need a copy, and reach the scheduler by
-    --host or through ssh tunnels.
-    """
-    require_cluster_extra()
-    from testbed.engine import cluster as cluster_module
-    from testbed.engine.certificates import certificates_or_made
-
-    protection, place = certificates_or_made(), host or cluster_module.LOOPBACK
-    address = cluster_module.address_of(place, port)
-    click.echo(
-        f"Certificate: {protection.folder} (copy it to other machines)\n"
-        f"Workers: ./tcplab worker {address}\n"
-        f"Sweeps: ./tcplab sweep EXPERIMENT --scheduler {address}"
-    )
-    cluster_module.run_scheduler(place, port, protection)
-
-
-@click.group(cls=NearGroup)
-def cluster() -> None:
-    """Make the certificate that the machines of a cluster share."""
-
-
-@cluster.command("certificates")
-@option("--out", "Another folder than the usual one.", FOLDER)
-def certificates_command(out: Path | None) -> None:
-    """Make the certificate and the key that let machines into a cluster, unless they are there.
-
-    Copy their folder to each of its machines; on a shared home it is there already.
-    """
-    from testbed.engine.certificates import certificates_or_made, make_certificates
-
-    made = make_certificates(out) if out else certificates_or_made()
-    click.echo(f"{made.certificate}\n{made.key}")

@@ -43,6 +43,7 @@ from experiments.sweep.run import (
     runner_for,
     verdict_of,
 )
+from experiments.sweep.store import take_known
 from testbed.lab.ready import lab_for
 
 if TYPE_CHECKING:
@@ -283,15 +284,19 @@ def sweep(
     seeds: int | Sequence[int] = 1,
     out: Path | str = "runs",
     workers: int | None = None,
-    scheduler: str | None = None,
+    known: Sequence[Path | str] = (),
     force: bool = False,
     watch: Watch | None = None,
     **more: Any,
 ) -> SweepResult:
-    """Run a sweep; `until`, `metric` and `compare` are as in a TOML file. Raises UsageError."""
+    """Run a sweep; finished points of the folders `known` are taken. Raises TcplabError.
+
+    `until`, `metric` and `compare` are as in a TOML file.
+    """
     content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
     planned, out = plan(from_mapping(content, "The sweep")), Path(out)
+    take_known(map(Path, known), out)
     ready = lab_for(spec.kernel for spec in planned.specs)
-    runner = replace(runner_for(ready, planned.specs, workers, scheduler), force=force)
+    runner = replace(runner_for(ready, planned.specs, workers), force=force)
     folder = carry_out(GridSweep(planned), out, runner, watch or Watch())
     return SweepResult(folder)

@@ -20,8 +20,7 @@ from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination
 from experiments.sweep.point import CAPTURES, Point, Record, carry_rows
 from experiments.sweep.store import PointStore, results
-from testbed.engine import Done, Engine, Listener, Task, local_engine, require_cluster_extra
-from testbed.engine.certificates import require_tls
+from testbed.engine import Done, Engine, Listener, Task, local_engine
 from testbed.host.processes import guests_at_once
 from testbed.lab.ready import Lab
 
@@ -38,7 +37,7 @@ class Watch(Listener):
 
 @dataclass(frozen=True)
 class PointRunner:
-    """Runs points on guests of this machine or a cluster, by an `engine` opened when needed."""
+    """Runs points on guests of this machine, by an `engine` opened when needed."""
 
     lab: Lab
     engine: Callable[[Listener], AbstractContextManager[Engine]]
@@ -75,15 +74,8 @@ def runner_for(
     ready: Lab,
     specs: Iterable[ExperimentSpec],
     workers: int | None = None,
-    scheduler: str | None = None,
 ) -> PointRunner:
-    """Return the runner on this machine, or on a scheduler's cluster. Raises UsageError."""
-    if scheduler:
-        require_tls(scheduler)
-        require_cluster_extra()
-        from testbed.engine.cluster import cluster_engine  # late: only a cluster needs Dask
-
-        return PointRunner(ready, partial(cluster_engine, scheduler, ready), f"cluster {scheduler}")
+    """Return the runner with as many guests as fit on this machine, `workers` at most."""
     slots = guests_at_once(max(map(needed_mib, specs)), workers)
     return PointRunner(ready, partial(local_engine, ready, slots), f"{slots} on this machine")
 

@@ -7,7 +7,7 @@ import datetime
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,10 @@ create table if not exists points (
     series text
 ) without rowid
 """
+_NAMES = (
+    "key, experiment, combination, seed, status, lab, code, measuring, finished, record, measures,"
+    " series"
+)
 _LATER = ("measures", "series")
 """Columns that older files lack: such rows do not say what measured them, or have no series."""
 _OF_KEPT = "key, experiment, combination, seed, status, lab, code, measures, measuring, finished"
@@ -159,6 +163,28 @@ def results(out: Path) -> Iterator[PointStore]:
         raise TcplabError(f"{file}: {error}.", remedy) from error
     finally:
         connection.close()
+
+
+def take_known(folders: Iterable[Path], out: Path) -> None:
+    """Copy the finished points of other folders; those of `out` stay. Raises TcplabError."""
+    for folder in folders:
+        with results(out) as memory:
+            _copy(folder / FILE, memory.connection)
+
+
+def _copy(file: Path, into: sqlite3.Connection) -> None:
+    if not file.is_file():
+        remedy = "Name the folder of runs that the other sweep wrote to (its --out)."
+        raise UsageError(f"{file} does not exist.", remedy)
+    wanted = f"select {_NAMES} from points where status in {_KNOWN}"
+    adding = f"insert or ignore into points ({_NAMES}) values (?{', ?' * _NAMES.count(',')})"
+    try:
+        address = f"{file.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as other, into:
+            into.executemany(adding, other.execute(wanted))
+    except sqlite3.Error as error:
+        remedy = "Copy the folder again when the other sweep, by this version, has ended."
+        raise TcplabError(f"{file} cannot be read: {error}.", remedy) from error
 
 
 def _check(connection: sqlite3.Connection, file: Path) -> None:

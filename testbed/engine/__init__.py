@@ -1,7 +1,4 @@
-"""Many guests at once: tasks, their results, and an engine of threads on this machine.
-
-Another engine has the workers of a Dask cluster (testbed.engine.cluster).
-"""
+"""Many guests at once: tasks, their results, and an engine of threads on this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from itertools import islice
 from queue import SimpleQueue
 from threading import Event
@@ -66,12 +62,12 @@ class Listener:
 
 
 class Engine(Protocol):
-    """Workers with the same lab and code."""
+    """Runs tasks on several workers at once."""
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
         """Yield the results as they come; take tasks as there is room for them.
 
-        What still runs is ended if the caller goes away. Raises TcplabError if no worker is left.
+        What still runs is ended if the caller goes away.
         """
 
 
@@ -133,10 +129,3 @@ def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
             yield engine
         finally:
             engine.stop.set()
-
-
-def require_cluster_extra() -> None:
-    """Raises TcplabError if Dask is not installed."""
-    if not find_spec("distributed"):
-        remedy = "Install it: pip install 'distributed>=2024.5'. In a checkout, ./tcplab does so."
-        raise TcplabError("A cluster needs Dask, which is not installed.", remedy)

@@ -17,7 +17,6 @@ from experiments.cli.options import options_from
 from experiments.cli.run import command_of
 from experiments.run.request import RunOptions
 from experiments.study.catalogue import catalogue, find
-from testbed import engine
 from testbed.builds import cache
 from testbed.builds.engine import engine_recipe
 from testbed.host import in_virtual_environment
@@ -216,16 +215,6 @@ def test_a_python_without_the_libraries_goes_on_in_ours(
     in_virtual_environment()
     python = str(tmp_path / "bin" / "python")
     assert started == [[python, python, "-m", "experiments.sack", "--seed", "3"]]
-
-
-@pytest.mark.parametrize("words", [("scheduler",), ("worker", "tls://127.0.0.1:8786")])
-def test_a_cluster_without_its_libraries_ends_in_what_to_install(
-    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine, "find_spec", lambda name: None)
-    done = invoke(*words)
-    assert done.exit_code == 1
-    assert "pip install 'distributed>=2024.5'" in done.stderr
 
 
 def test_a_limit_of_addresses_that_is_too_small_is_named() -> None:

@@ -46,11 +46,11 @@ MISTAKES = [
     "kernel remove 6.12",
     "packetdrill nothing.pkt",
     "reproduce --only nothing",
-    "reproduce --scheduler tcp://localhost:1",
+    "reproduce --known nothing",
     "run nothing",
     "run sack --out /dev/null/runs",
     "sweep sack --out /dev/null/runs",
-    "sweep sack --scheduler tcp://localhost:1",
+    "sweep sack --known nothing",
     "sweep sack --set nothing=1",
     "verify nothing",
 ]

@@ -30,14 +30,13 @@ import json
 from experiments.sweep.point import origin
 from testbed.host.job_archive import code_digest
 from labs.measuring.references import References
-from testbed.engine.cluster import identity
 from testbed.lab.ready import Lab
 from types import SimpleNamespace
 from pathlib import Path
 none = Path()
 lab = Lab(none, none, none, none, "7.0", True, {"whole": "w", "kernel": "k", "image": "i"}, {})
 references = References(SimpleNamespace(lab=lab), None, None)
-print(json.dumps({"worker": identity(lab), "labs": references.source.measuring,
+print(json.dumps({"labs": references.source.measuring,
                   "rows": origin(lab).measuring, "code": code_digest()}))
 """
 
@@ -169,7 +168,7 @@ def origins(tree: Path) -> dict[str, str]:
     return answer
 
 
-def test_another_capture_engine_is_noticed_by_workers_and_by_labs(tmp_path: Path) -> None:
+def test_another_capture_engine_is_noticed_by_sweeps_and_by_labs(tmp_path: Path) -> None:
     for package in PACKAGES:
         shutil.copytree(
             CODE / package,
@@ -181,4 +180,4 @@ def test_another_capture_engine_is_noticed_by_workers_and_by_labs(tmp_path: Path
         file.write(b"\n")  # a library ends where its tables say
     after = origins(tmp_path)
     changed = {name for name in before if before[name] != after[name]}
-    assert changed == {"rows", "worker", "labs"}
+    assert changed == {"rows", "labs"}

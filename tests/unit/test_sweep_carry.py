@@ -17,7 +17,7 @@ from experiments.sweep.definition import SweepDefinition, plan
 from experiments.sweep.point import Record, measured_rows, origin
 from experiments.sweep.results import GridSweep
 from experiments.sweep.run import PointRunner, Watch, carry_out
-from experiments.sweep.store import FILE, results
+from experiments.sweep.store import FILE, results, take_known
 from testbed.lab.ready import Lab
 from tests.analysis.made_networks import MadeNetwork
 from tests.unit.made_sweeps import LAB, Engine, carry, content, record, sack_plan, steady
@@ -60,6 +60,31 @@ def test_each_point_keeps_its_series(tmp_path: Path) -> None:
     engine = Engine(made)
     folder = carry(planned, tmp_path, engine)
     assert (engine.ran, len((folder / "series.csv").read_text().splitlines())) == ([], 1)
+
+
+def test_points_of_another_computer_are_taken(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    failing = Engine(lambda data, seed: steady(data, seed) if seed != 4 else 1 // 0)
+    carry(sack_plan(seeds=(2, 3, 4)), there, failing)
+    carry(sack_plan(seeds=(1, 2)), here, Engine(lambda data, seed: record(100.0)))
+    before = (there / FILE).read_bytes()
+    take_known([there, there], here)
+    engine = Engine(steady)
+    folder = carry(sack_plan(seeds=(1, 2, 3, 4)), here, engine)
+    assert engine.ran == [4]  # it had failed there
+    rates = polars.read_csv(folder / "rows.csv")["goodput_kbit_s"].to_list()
+    assert rates == [100, 150, 100, 150, 203, 253, 204, 254]  # those here stay
+    assert (there / FILE).read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database"])
+def test_a_folder_without_points_is_named(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / FILE).write_bytes(content)
+    problem = "does not exist" if content is None else "cannot be read"
+    with pytest.raises(TcplabError, match=f"{FILE} {problem}"):
+        take_known([tmp_path], tmp_path / "here")
+    assert not list((tmp_path / "here").glob("points.sqlite-journal"))
 
 
 def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:
