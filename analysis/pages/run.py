@@ -187,7 +187,6 @@ def make_report(
 def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Yield names and contents one by one: two graphs of a fast flow do not fit into memory."""
     yield from _packet_graphs(report)
-    yield from report.study.extra_files(report.run)
     yield "claim.json", claim_file(report.results, report.claim)
     context = _context(report)
     yield from ((name, rendering.render(name, context).encode()) for name in PAGES)

@@ -19,7 +19,7 @@ from analysis.pages.sweep_graphs import graphs
 from analysis.records.json_reader import Problems, printable
 from analysis.records.spec_file import checked_row
 from analysis.rendering import Terminal, text_table
-from analysis.reporting.effects import SweepEffect, SweepStudy, made_of
+from analysis.reporting.effects import SweepEffect, made_of
 from analysis.reporting.studies import ReportOf, plain, setting_words
 from analysis.reporting.tables import Listing
 from analysis.statistics.comparisons import (
@@ -54,7 +54,6 @@ class SweepReport:
     problems: tuple[str, ...]
     page: Path
     published: PublishedNumbers
-    study: SweepStudy | None = None
     listings: tuple[Listing, ...] = ()
     effect: SweepEffect | None = None
 
@@ -82,9 +81,7 @@ class SweepReport:
 
     @property
     def headline(self) -> list[str]:
-        """The first answer of a study, else the differences."""
-        if self.study:
-            return list(self.study.answers[0].paragraphs)
+        """The differences, after the effect if there are few seeds."""
         counted = [self.published.sentence] if self.published else []
         effect = [self.effect.sentence] if self.effect and self.too_few else []
         lines = effect + first_lines(self.sweep, self.comparisons, self.samples) + counted
@@ -92,7 +89,7 @@ class SweepReport:
 
     @property
     def title(self) -> str:
-        return self.study.answers[0].question if self.study else question(self.sweep)
+        return question(self.sweep)
 
 
 def make_sweep_report(
@@ -118,7 +115,6 @@ def make_sweep_report(
         tuple(problems.found),
         folder / "sweep.html",
         PublishedNumbers(rows, sweep.facts.published.note),
-        study.sweep_study(sweep, samples),
         made_of(sweep, study.sweep_listings) or (),
         made_of(sweep, study.sweep_effect),
     )
@@ -130,9 +126,6 @@ def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
     drawn = graphs(report.sweep, report.samples, report.comparisons)
     if report.effect:
         drawn.insert(0, report.effect.picture)
-    if report.study:
-        drawn.insert(0, report.study.graphs)
-        yield "summary.csv", report.study.summary.csv.encode()
     yield "comparisons.csv", csv_text(report.comparisons, report.sweep, report.samples).encode()
     yield "sweep.html", rendering.render("sweep.html", _context(report, drawn)).encode()
 
@@ -223,22 +216,15 @@ _MOST_COLUMNS = 6
 
 
 def print_sweep(report: SweepReport) -> None:
-    terminal, study = Terminal(), report.study
+    terminal = Terminal()
     terminal.say(*report.headline)
     remarks = [*report.remarks, *report.sweep.facts.warnings]
     terminal.check(remarks, MOST_LINES, "more to check on the page")
-    if study:
-        table = text_table(study.summary.head, study.summary.rows)
-        table.box = None
-        terminal.print(table)
-        for answer in study.answers:
-            terminal.say(answer.question, style="bold")
-            terminal.say(*(f"  {paragraph}" for paragraph in answer.paragraphs))
-    elif not report.samples.is_empty:
+    if not report.samples.is_empty:
         terminal.print(_table(report))
-    if report.published and not study:
+    if report.published:
         terminal.print(report.published.table(MOST_LINES))
-    if len(report.comparisons) > 1 and not study and not report.too_few:
+    if len(report.comparisons) > 1 and not report.too_few:
         _print_sentences(report, terminal)
     terminal.end(
         report.page, report.sweep.facts.status, "This sweep is marked {}: it is incomplete."

@@ -12,38 +12,11 @@ from analysis.measures.metrics import UnknownMetric
 from analysis.measures.results import RunResults, value_of
 from analysis.measures.sweep_folder import SweepRecord, read_rows
 from analysis.records.spec_file import RunCondition
-from analysis.reporting.answers import Answer, figure, in_comparison
+from analysis.reporting.answers import figure, in_comparison
 from analysis.reporting.tables import Listing, ReportQuantity, quantity
-from analysis.table import csv_lines
 from topologies.untrusted import StrangeFile
 
-Cells = tuple[str, ...]
 Made = TypeVar("Made")
-
-
-@dataclass(frozen=True)
-class PublishedOrder:
-    """A table in the columns and the order of a published one, whose cells are next to each row."""
-
-    title: str
-    head: Cells
-    rows: tuple[Cells, ...]
-    published_head: Cells
-    published: tuple[Cells, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def csv(self) -> str:
-        return csv_lines([self.head, *self.rows])
-
-
-@dataclass(frozen=True)
-class SweepStudy:
-    """The study's table, its graph and its answers, of a sweep that varies what the study did."""
-
-    summary: PublishedOrder
-    graphs: GraphGroup
-    answers: tuple[Answer, ...]
 
 
 Row = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -28,10 +28,7 @@ from analysis.statistics.claims import ClaimVerdict
 from topologies.units import Duration
 
 if TYPE_CHECKING:
-    from analysis.measures.sweep_folder import SweepRecord
-    from analysis.records.run_directory import RunRecord
-    from analysis.reporting.effects import MakeEffect, MakeListings, SweepStudy
-    from analysis.statistics.sweep_samples import SweepSamples
+    from analysis.reporting.effects import MakeEffect, MakeListings
 
 
 def plain_table(results: RunResults) -> ReportTable:
@@ -71,7 +68,7 @@ class StudyReport:
 
     `verdict` is by default that of the spec's headline. Of `listings` and `graphs` the clearest
     comes first. `effect` leads the page and `short` the terminal; both have a default if empty.
-    `extra_files` lie next to the report. The last three are for a sweep's page.
+    The last two are for a sweep's page.
     """
 
     verdict: Callable[[RunResults], ClaimVerdict | None] = claim_of_run
@@ -81,10 +78,8 @@ class StudyReport:
     graphs: Callable[[RunResults], list[GraphGroup]] = run_graphs.all_graphs
     short: tuple[ReportQuantity, ...] = ()
     effect: Callable[[RunResults], str] = lambda _: ""
-    extra_files: Callable[[RunRecord], Iterable[tuple[str, bytes]]] = lambda _: ()
     sweep_listings: MakeListings | None = None
     sweep_effect: MakeEffect | None = None
-    sweep_study: Callable[[SweepRecord, SweepSamples], SweepStudy | None] = lambda *_: None
 
 
 ReportOf = Callable[[str], StudyReport]

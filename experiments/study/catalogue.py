@@ -2,7 +2,7 @@
 
 A study is a module, a file or a folder: its docstring begins with its claim, and its function
 `experiment` takes one object of parameters and returns the spec. A folder may have more parts:
-`report`, `targets`, `statistics_file`. A package registers its studies as entry points:
+`report`, `targets`. A package registers its studies as entry points:
 
     [project.entry-points."tcplab.studies"]
     my_study = "my_package.my_study"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from analysis.network.verdict import judge_network
 from analysis.records.run_directory import run_of
 from experiments.run.seed import judge, limits_for, memory_for, run_seed
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
-from experiments.study.catalogue import part
 from experiments.study.grid import Combination
 from testbed.guest.job_entry import LOG
 from testbed.host.job_archive import code_digest, fingerprint
@@ -30,7 +29,6 @@ from topologies.data import from_data
 from topologies.disciplines import GROUP as DISCIPLINES
 from topologies.errors import TcplabError
 from topologies.plugins import registered
-from topologies.untrusted import digest_of
 
 _MEASURE = "experiments.sweep.point"
 ROWS = f"{_MEASURE}:measured_rows"
@@ -39,7 +37,7 @@ CAPTURES = f"{_MEASURE}:measured_captures"
 
 Record = dict[str, Any]
 """The record of a point: status (complete, unproved, failed), rows, warnings, problem, log,
-usage, statistics.
+usage.
 
 A point that is *unproved* ran, but its own evidence does not show that its conditions held; it
 would end like that again. One that *failed* may not.
@@ -65,7 +63,6 @@ class Origin:
             self.code,
             self.measures,
             self.measuring,
-            *_statistics_digest(combination.spec.name),
         )
         key = hashlib.sha256(repr(words).encode()).hexdigest()
         return Point(key, combination, seed, own)
@@ -89,15 +86,6 @@ class Point:
     combination: Combination
     seed: int
     origin: Origin
-
-
-@cache
-def _statistics_digest(study: str) -> tuple[str, ...]:
-    """Return the digest of the code that writes statistics files, if the study keeps some."""
-    module = part(study, "statistics_file")
-    if module is None or module.__file__ is None:
-        return ()
-    return (digest_of(Path(module.__file__)),)
 
 
 def origin(lab: Lab, measures: str = ROWS) -> Origin:
@@ -181,15 +169,8 @@ def measured_rows(
             for row in rows_of(readings, metric)
         ],
         "series": series_record(readings),
-        "statistics": _statistics(data["name"], raw, data),
         "network": network,
     }
-
-
-def _statistics(study: str, raw: Path, data: Any) -> dict[str, str]:
-    module = part(study, "statistics_file")
-    texts: dict[str, str] = module.statistics_of(raw, data) if module else {}
-    return texts
 
 
 def _logs(raw: Path) -> str:

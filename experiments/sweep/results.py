@@ -28,7 +28,6 @@ from analysis.records.json_reader import Problems
 from analysis.statistics.paired_tests import precision
 from analysis.table import ColumnTable
 from experiments.run.report import GOOD
-from experiments.study.catalogue import part
 from experiments.study.grid import Combination, Factor
 from experiments.sweep.definition import Plan, described, from_mapping, plan
 from experiments.sweep.point import Point, Record
@@ -97,7 +96,6 @@ class GridSweep:
         plan = self.plan
         write_rows(folder, plan.factors, ended.proved, plan.sweep.metric)
         write_series(folder, plan.factors, ended.proved)
-        _keep_statistics(folder, plan, ended)
         statuses = Counter(ended.statuses.values())
         return {
             **described(plan),
@@ -199,20 +197,6 @@ def _table_rows(
 
 def _is_quantity(factor: Factor) -> bool:
     return factor.column != factor.name
-
-
-def _keep_statistics(folder: Path, plan: Plan, ended: EndedPoints) -> None:
-    """Write the statistics files of all runs if the study keeps any, with factors in the names."""
-    module = part(plan.named.name, "statistics_file")
-    if module is None:
-        return
-    for point, record in ended:
-        values = dict(point.combination.values)
-        varied = {factor.name: values[factor.name] for factor in plan.factors}
-        for condition, content in record.get("statistics", {}).items():
-            file = folder / module.file_name(condition, varied, point.seed)
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(content)
 
 
 def _failure(folder: Path, plan: Plan, point: Point, record: Record) -> dict[str, Any]:

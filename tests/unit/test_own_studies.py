@@ -127,7 +127,7 @@ def test_parameters_that_are_not_said_are_asked_for(own: Path) -> None:
 
 def test_only_a_folder_has_parts(own: Path) -> None:
     add_studies([own])
-    assert part("alone", "report") is None and part("room", "statistics_file") is None
+    assert part("alone", "report") is None and part("room", "missing") is None
     module = part("room", "targets")
     assert module is not None and published_study("room") == module.STUDY
 

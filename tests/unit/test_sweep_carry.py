@@ -12,8 +12,6 @@ from typing import Any
 import polars
 import pytest
 
-from experiments.study.grid import settings_from
-from experiments.sweep.definition import SweepDefinition, plan
 from experiments.sweep.point import Record, measured_rows, origin
 from experiments.sweep.results import GridSweep
 from experiments.sweep.run import PointRunner, Watch, carry_out
@@ -107,25 +105,6 @@ def test_more_seeds_and_values_run_only_what_is_new(tmp_path: Path) -> None:
     carry(sack_plan("loss=1%", seeds=(1, 2)), tmp_path, engine)
     carry(sack_plan("loss=1%,5%", seeds=(1, 2, 3)), tmp_path, engine)
     assert len(engine.ran) == 2 + 4
-
-
-def test_a_resumed_sweep_has_all_statistics_files(tmp_path: Path) -> None:
-    def made(data: Any, seed: int) -> Record:
-        return record(200.0) | {"statistics": {"sack_off": f"seed {seed}\n", "sack_on": "on\n"}}
-
-    varied = settings_from(["loss=1%,5%", "duration=2s"])
-    wanted = plan(SweepDefinition("sack_loss_sweep", varied, (1, 2)))
-    with pytest.raises(KeyboardInterrupt):
-        carry(wanted, tmp_path, Engine(made, stop_after=3))
-    folder = carry(wanted, tmp_path, Engine(made))
-    names = sorted(file.name for file in (folder / "statistics").iterdir())
-    assert names == [
-        f"{condition}_loss_{loss}_seed-{seed}.txt"
-        for condition in ("sack_off", "sack_on")
-        for loss in ("1%", "5%")
-        for seed in (1, 2)
-    ]
-    assert (folder / "statistics/sack_off_loss_5%_seed-2.txt").read_text() == "seed 2\n"
 
 
 def test_a_doubtful_network_is_told_with_the_seed_of_its_point(tmp_path: Path) -> None:

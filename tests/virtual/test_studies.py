@@ -117,7 +117,7 @@ def test_with_sack_only_what_was_lost_is_sent_again(ready_lab: Lab, tmp_path: Pa
 def test_with_segmentation_on_losses_come_together_and_cost_less(
     ready_lab: Lab, tmp_path: Path
 ) -> None:
-    """The same share is lost, in fewer events; each run's statistics file has the counters."""
+    """The same share is lost, in fewer events."""
     result = sweep(
         "sack_loss_sweep", {"loss": "0.5%", "duration": "3s", "tso": ["off", "on"]}, out=tmp_path
     )
@@ -126,14 +126,6 @@ def test_with_segmentation_on_losses_come_together_and_cost_less(
     )
     assert on["mean_second_kbit_s"] > 1.4 * off["mean_second_kbit_s"]
     assert on["lost_percent"] is None
-    lines = (result.folder / "statistics/sack_on_tso_on_seed-1.txt").read_text().splitlines()
-    before, after = (
-        [int(word) for word in line.split() if word.isdigit()]
-        for line in lines
-        if "segments" in line
-    )
-    again, new = after[1] - before[1], after[0] - before[0]
-    assert on["resent_percent"] == pytest.approx(100 * again / (new + again))
 
 
 def test_only_the_way_to_the_receiver_is_delayed(ready_lab: Lab, tmp_path: Path) -> None:
