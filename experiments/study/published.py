@@ -1,14 +1,14 @@
 """Published numbers of studies as data: values, their runs, and reasons for differences.
 
-A study has them in one of three forms: published.csv with a column of settings (the TCP assignment
-of the GENI project), TARGETS with a law.toml, or a module `targets` that makes them of its table.
+A study has them in one of three forms: published.csv, whose columns `numbers` of published.toml
+names, TARGETS with a law.toml, or a module `targets` that makes them.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -27,17 +27,7 @@ if TYPE_CHECKING:
     from analysis.measures.results import Among
 
 
-Row = dict[str, str]
-"""A row of a published table, by column."""
 _LAST = 99  # laws come after all published numbers, before the studies of others
-_KBYTE = 1024 * 8e-6  # Mbit
-_SHORT = 60  # seconds
-_HALF_AN_HOUR = "half an hour of traffic: 1 to 6 minutes of a processor for each run"
-_DATAGRAMS = (
-    ("datagrams lost", "%", "udp_lost_percent", "lost_percent"),
-    ("jitter of datagrams", "ms", "udp_jitter_ms", "jitter_ms"),
-)
-"""Quantity, unit, metric, and column of published_datagrams.csv."""
 
 
 @dataclass(frozen=True)
@@ -123,25 +113,30 @@ class PublishedStudy:
     reasons: tuple[tuple[str, str], ...] = ()
 
 
-def published(file: str, part: str = "") -> list[Row]:
-    table = Path(file).with_name(f"published{part}.csv")
-    return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
-
-
 def study(file: str) -> PublishedStudy:
-    """Read published.toml next to a module's `file`. Raises UsageError."""
-    table = Path(file).with_name("published.toml")
+    """Return the facts in published.toml next to a module's `file`. Raises UsageError."""
+    return _facts(Path(file))[0]
+
+
+def _facts(file: Path) -> tuple[PublishedStudy, Mapping[str, Any]]:
+    """Return facts about published numbers, and the rules of its `numbers`. Raises UsageError."""
+    table = file.with_name("published.toml")
+    if not table.exists():
+        return PublishedStudy(), {}
     try:
         content = toml_file(table)
         reasons = {
             row: why.replace("{counts} ", _COUNTS)
             for row, why in content.pop("reasons", {}).items()
         }
+        rules = content.pop("numbers", {})
+        if isinstance(rules, str):
+            rules = toml_file(Path(__file__).with_name(f"{rules}.toml"))
         made = msgspec.convert(content, PublishedStudy)
     except ValueError as error:
         remedy = "docs/guides/own-studies.md lists its parts."
         raise UsageError(f"{table} cannot be read: {error}.", remedy) from error
-    return replace(made, reasons=tuple(reasons.items()))
+    return replace(made, reasons=tuple(reasons.items())), rules
 
 
 def seeds_of(experiment: str, quick: bool) -> range:
@@ -177,18 +172,13 @@ def published_study(experiment: str) -> PublishedStudy:
         return facts
     if named.targets():
         return _law_study(named)
-    return study(str(named.file)) if _table(named) else PublishedStudy()
+    return _facts(named.file)[0]
 
 
 @cache
 def targets(quick: bool) -> tuple[Target, ...]:
-    names = [named.name for named in catalogue() if _has_targets(named)]
-    names.sort(key=lambda name: (published_study(name).order, name))
-    return tuple(target for name in names for target in targets_of(name, quick))
-
-
-def _has_targets(named: Experiment) -> bool:
-    return bool(named.part("targets") or named.targets() or _table(named))
+    names = sorted((published_study(named.name).order, named.name) for named in catalogue())
+    return tuple(target for _, name in names for target in targets_of(name, quick))
 
 
 @cache
@@ -207,8 +197,8 @@ def _rows(named: Experiment, quick: bool) -> Iterator[Target]:
         yield from module.targets(quick)
     elif laws := named.targets():
         yield from (_by_law(named.name, row) for row in laws)
-    else:
-        yield from _of_assignment(named, quick)
+    elif rules := _facts(named.file)[1]:
+        yield from _of_table(named, rules, quick)
 
 
 def law_file(file: Path) -> dict[str, Any]:
@@ -245,83 +235,36 @@ def _by_law(name: str, row: Mapping[str, Any]) -> Target:
     return replace(expected, **{each: row[each] for each in row.keys() - {"settings"}})
 
 
-def _table(named: Experiment) -> list[Row]:
-    """Return a study's published.csv if its rows have their settings; empty otherwise."""
-    has_table = named.file.with_name("published.csv").exists()
-    rows = published(str(named.file)) if has_table else []
-    return rows if rows and "settings" in rows[0] else []
+def _of_table(named: Experiment, rules: Mapping[str, Any], quick: bool) -> Iterator[Target]:
+    """Yield each number of published.csv by the rules `all` and `each`, and `quick` of either.
 
-
-def _of_assignment(named: Experiment, quick: bool) -> Iterator[Target]:
-    """Yield each rate, those of the slowest and fastest of parallel flows, and UDP's losses.
-
-    A printed line covers the time from a connection's start to the common end: 57 s of 60 is a
-    start 3 s late, as a SYN is sent again after 3, 9 and 21 s (RFC 2988, section 2).
+    Texts have the row's columns in braces. `column` has the number, which is skipped if empty, and
+    `rows` is how the first column begins.
     """
-    tables = {
-        name: published(str(named.file), f"_{name}")
-        for name in ("flows", "datagrams")
-        if named.file.with_name(f"published_{name}.csv").exists()
+    text = named.file.with_name("published.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        for each in rules["each"]:
+            facts = rules["all"] | each
+            if quick:
+                facts |= rules["all"].get("quick", {}) | each.get("quick", {})
+            begins = next(iter(row.values())).startswith(facts.get("rows", ""))
+            if begins and row[facts["column"]]:
+                yield _number(named.name, row, facts)
+
+
+def _number(study: str, row: Mapping[str, str], facts: Mapping[str, Any]) -> Target:
+    made: dict[str, Any] = {
+        name: value.format_map(row) if isinstance(value, str) else value
+        for name, value in facts.items()
+        if name not in ("column", "rows", "quick")
     }
-    for row in _table(named):
-        rate = _assigned(row, named.name)
-        if quick and float(row["duration_s"]) > _SHORT:
-            rate = replace(rate, needs=_HALF_AN_HOUR)
-        yield rate
-        if row["flow"] == "udp":
-            yield from _of_datagrams(rate, row, tables["datagrams"])
-        else:
-            yield from _extreme_flows(rate, row, tables.get("flows", ()))
-
-
-def _assigned(row: Row, experiment: str) -> Target:
-    """Return the sender's rate of a row; of several connections iperf's sum."""
-    place = f"section {row['section']}: {row['condition']}, {row['congestion_control']}"
-    repeat = f", run {row['repeat']}" if row["section"] == "3.4" else ""
-    streams = "1 stream" if row["streams"] == "1" else f"{row['streams']} streams"
-    metric, scale = "client_kbit_s" if row["flow"] == "tcp" else "goodput_kbit_s", 1e-3
-    if row["streams"] != "1":
-        metric, scale = "transfer_kbyte", _KBYTE / float(row["duration_s"])
-    return Target(
-        experiment,
-        f"{place}, {streams}, {row['duration_s']} s{repeat}",
-        "rate",
-        "Mbit/s",
-        float(row["reported_mbit_s"]) if row["reported_mbit_s"] else None,
-        (*_pairs(row["settings"]), ("duration", f"{row['duration_s']}s")),
-        row["measured"],
-        metric,
-        scale,
-        note=row["note"],
-        flow=row["flows"],
-        then=_pairs(row["then"]),
-        group="rates",
-    )
-
-
-def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple((name, value) for name, _, value in (word.partition("=") for word in text.split()))
-
-
-def _extreme_flows(rate: Target, row: Row, flows: Iterable[Row]) -> Iterator[Target]:
-    """Yield the rates of the slowest and fastest flow, if those of the flows were published."""
-    names = ("condition", "congestion_control", "streams", "duration_s")
-    rates = [
-        float(line["mbit_s"]) for line in flows if all(line[name] == row[name] for name in names)
-    ]
-    if rates:
-        group = "slowest and fastest of parallel flows"
-        flow = replace(rate, metric="client_kbit_s", scale=1e-3, note="", group=group)
-        yield replace(flow, quantity="slowest flow", published=min(rates), among="least")
-        yield replace(flow, quantity="fastest flow", published=max(rates), among="most")
-
-
-def _of_datagrams(rate: Target, row: Row, lines: Iterable[Row]) -> Iterator[Target]:
-    (line,) = (line for line in lines if line["condition"] == row["condition"])
-    for quantity, unit, metric, column in _DATAGRAMS:
-        plain = replace(rate, scale=1.0, note="", group="datagrams")
-        value = as_number(line[column])
-        yield replace(plain, quantity=quantity, unit=unit, published=value, metric=metric)
+    for name in ("settings", "then"):
+        words = made.get(name, "").split()
+        made[name] = tuple(tuple(word.partition("=")[::2]) for word in words)
+    for name in {"scale", "x", "low", "high"} & made.keys():
+        above, _, below = str(made[name]).partition("/")
+        made[name] = float(above) / float(below or 1)
+    return Target(experiment=study, published=as_number(row[facts["column"]]), **made)
 
 
 def _with_repetitions(rows: Sequence[Target]) -> Iterator[Target]:

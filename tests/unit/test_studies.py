@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -185,6 +186,25 @@ def test_the_short_form_of_the_long_path_is_compared_with_its_first_seconds() ->
         assert len(lines) == 60
         again = sum(int(line["retransmissions"]) for line in lines)
         assert again == int(row["retransmissions"])  # the printed seconds are all there
+        rates = [float(line["sender_mbit_s"]) for line in lines[:10]]
+        assert float(row["first_mbit_s"]) == round(fmean(rates), 1)
+        first = sum(int(line["retransmissions"]) for line in lines[:10])
+        assert first == int(row["first_retransmissions"])
+
+
+def test_columns_that_follow_from_others_agree_with_them() -> None:
+    for row in published("packet_dropper"):
+        times = [float(row[f"elapsed_s_{number}"]) for number in range(1, 11)]
+        assert (float(row["least_s"]), float(row["greatest_s"])) == (min(times), max(times))
+    for study in ("cubic_vs_reno", "custom_cc", "udp_fairness"):
+        flows = published_rows(find(study).file.with_name("published_flows.csv"))
+        names = ("condition", "congestion_control", "streams", "duration_s")
+        for row in published(study):
+            rates = [
+                float(each["mbit_s"]) for each in flows if all(each[n] == row[n] for n in names)
+            ]
+            bounds = [str(bound) for bound in (min(rates), max(rates))] if rates else ["", ""]
+            assert [row["slowest_mbit_s"], row["fastest_mbit_s"]] == bounds
 
 
 def test_every_target_can_be_run_as_today_and_as_then() -> None:
