@@ -1,6 +1,9 @@
 """A run as columns: socket samples while it runs, packets and events when it has ended."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +21,11 @@ from topologies import untrusted
 from topologies.notation import json_value, toml_file
 
 Columns = dict[str, np.ndarray[Any, Any]]
+_INTEGERS: dict[str, Any] = {
+    **dict.fromkeys(("flow", "kind", "again", "state", "marked"), np.uint8),
+    **dict.fromkeys(("length", "ack", "window", "packets"), np.int32),
+}
+"""Columns of whole numbers that are small; others are float64."""
 BUCKET = 0.1  # seconds of a throughput's average
 DATA, AGAIN, ACK, SACKED, LOST = range(5)
 """The `kind` of a packet; what was lost may have been sent `again`."""
@@ -44,52 +52,55 @@ class Frame:
     kind: str
     columns: Columns
 
+    @classmethod
+    def of(cls, kind: str, columns: Mapping[str, Any]) -> Frame:
+        """Return a frame whose columns have the types that the page expects."""
+        return cls(
+            kind,
+            {
+                name: np.asarray(values, _INTEGERS.get(name, np.float64))
+                for name, values in columns.items()
+            },
+        )
+
+    def of_flow(self, flow: int) -> Columns:
+        rows = self.columns["flow"] == flow
+        return {name: column[rows] for name, column in self.columns.items()}
+
+
+_SAMPLED: dict[str, Callable[[dict[str, Any]], float]] = {
+    "time": lambda socket: socket["time"],
+    "flow": lambda socket: socket["flow"],
+    "cwnd": lambda socket: socket["cwnd"] * socket["mss"],
+    "ssthresh": lambda socket: (
+        math.nan if socket["ssthresh"] is None else socket["ssthresh"] * socket["mss"]
+    ),
+    # tcp_packets_in_flight of include/net/tcp.h
+    "in_flight": lambda socket: (
+        socket["mss"]
+        * max(0, socket["unacked"] - socket["sacked"] - socket["lost"] + socket["retrans"])
+    ),
+    "rtt": lambda socket: socket["rtt_us"] / 1000,
+    "delivered": lambda socket: socket["bytes_acked"],
+    "state": lambda socket: socket["ca_state"],
+}
+
 
 def samples(lines: Iterable[str], begun: float) -> Frame:
     """Read the samples of a sender from socket_sampling; `begun` is in seconds since 1970."""
-    rows = [
-        (parsed["time"] - begun, socket)
-        for parsed in map(json_value, lines)
-        for socket in parsed["sockets"]
-        if _flow_of(socket) >= 0
+    sockets = [
+        {**socket, "time": sample["time"] - begun, "flow": flow}
+        for sample in map(json_value, lines)
+        for socket in sample["sockets"]
+        if (flow := int(socket["remote"].rpartition(":")[2]) - FIRST_PORT) >= 0
     ]
-    return Frame(
-        "samples",
-        {
-            "time": np.array([time for time, _ in rows], np.float64),
-            "flow": np.array([_flow_of(row) for _, row in rows], np.uint8),
-            "cwnd": _numbers(rows, lambda row: row["cwnd"] * row["mss"]),
-            "ssthresh": _numbers(rows, _threshold),
-            "in_flight": _numbers(rows, _in_flight),
-            "rtt": _numbers(rows, lambda row: row["rtt_us"] / 1000),
-            "delivered": _numbers(rows, lambda row: row["bytes_acked"]),
-            "state": np.array([row["ca_state"] for _, row in rows], np.uint8),
-        },
-    )
+    return Frame.of("samples", {name: [*map(of, sockets)] for name, of in _SAMPLED.items()})
 
 
 def joined(frames: Sequence[Frame]) -> Frame:
     names = frames[0].columns
     columns = {name: np.concatenate([each.columns[name] for each in frames]) for name in names}
     return Frame(frames[0].kind, columns)
-
-
-def _flow_of(socket: dict[str, Any]) -> int:
-    return int(socket["remote"].rpartition(":")[2]) - FIRST_PORT
-
-
-def _numbers(rows: list[tuple[float, dict[str, Any]]], value: Any) -> np.ndarray[Any, Any]:
-    return np.array([value(row) for _, row in rows], np.float64)
-
-
-def _threshold(row: dict[str, Any]) -> float:
-    return float("nan") if row["ssthresh"] is None else row["ssthresh"] * row["mss"]
-
-
-def _in_flight(row: dict[str, Any]) -> float:
-    """Return tcp_packets_in_flight of include/net/tcp.h, in bytes."""
-    segments = row["unacked"] - row["sacked"] - row["lost"] + row["retrans"]
-    return float(max(0, segments) * row["mss"])
 
 
 def packets(folder: Path, begun: float) -> list[Frame]:
@@ -102,12 +113,12 @@ def packets(folder: Path, begun: float) -> list[Frame]:
     came, data = outward["arrived"].is_known, outward["payload"].values > 0
     probes = data & (outward["kind"].values == _PROBE)
     return [
-        Frame("packets", _segments(outward.rows(data), answers.rows(answers["arrived"].is_known))),
-        Frame("rates", _rates(outward.rows(data & came))),
-        Frame("queue", _queue(outward.rows(came))),
+        _segments(outward.rows(data), answers.rows(answers["arrived"].is_known)),
+        _rates(outward.rows(data & came)),
+        _queue(outward.rows(came)),
         *_stage(outward, answers, far),
-        Frame("drops", _columns(outward.rows(data & ~came), "sequence")),
-        Frame(PROBES, _columns(outward.rows(probes), "sequence")),
+        _sequences("drops", outward.rows(data & ~came)),
+        _sequences(PROBES, outward.rows(probes)),
     ]
 
 
@@ -132,43 +143,24 @@ def _trips(begun: float, sent: ColumnTable, arrived: ColumnTable, forward: bool)
     return trips.having(**since)
 
 
-def _segments(data: ColumnTable, back: ColumnTable) -> Columns:
+def _segments(data: ColumnTable, back: ColumnTable) -> Frame:
     """Return data as it left the sender, and ACKs and SACK blocks as they reached it."""
     again = ~np.isin(data["kind"].values, _NEW)
-    lost = ~data["arrived"].is_known
+    kinds = np.where(data["arrived"].is_known, np.where(again, AGAIN, DATA), LOST)
+    came, flows, sacks = back["arrived"].values, back["flow"].values, back.lists("sacks")
+    left, right = sacks.values.astype(np.int64).reshape(-1, 2).T  # pairs of edges
+    row = np.repeat(np.arange(len(back)), sacks.lengths // 2)
     parts = (
-        (
-            *(data[name].values for name in ("time", "flow", "sequence", "payload")),
-            np.where(lost, LOST, np.where(again, AGAIN, DATA)),
-            again,
-        ),
-        (back["arrived"].values, back["flow"].values, back.whole("acknowledgement"), 0, ACK, False),
-        _blocks(back),
+        (*(data[name].values for name in ("time", "flow", "sequence", "payload")), kinds, again),
+        (came, flows, back.whole("acknowledgement"), 0, ACK, False),
+        (came[row], flows[row], left, right - left, SACKED, False),
     )
     columns = {
         name: np.concatenate([np.broadcast_to(part[at], len(part[0])) for part in parts])
-        for at, name in enumerate(_SEGMENT)
+        for at, name in enumerate(("time", "flow", "sequence", "length", "kind", "again"))
     }
     order = np.argsort(columns["time"], kind="stable")
-    return {name: column[order].astype(_SEGMENT[name]) for name, column in columns.items()}
-
-
-_SEGMENT: dict[str, Any] = {
-    "time": np.float64,
-    "flow": np.uint8,
-    "sequence": np.float64,
-    "length": np.int32,
-    "kind": np.uint8,
-    "again": np.uint8,
-}
-
-
-def _blocks(back: ColumnTable) -> tuple[Any, ...]:
-    """Return the columns of _SEGMENT of each SACK block: `sacks` holds pairs of edges."""
-    sacks = back.lists("sacks")
-    left, right = sacks.values.astype(np.int64).reshape(-1, 2).T
-    row = np.repeat(np.arange(len(back)), sacks.lengths // 2)
-    return back["arrived"].values[row], back["flow"].values[row], left, right - left, SACKED, False
+    return Frame.of("packets", {name: column[order] for name, column in columns.items()})
 
 
 def _stage(outward: ColumnTable, answers: ColumnTable, far: ColumnTable) -> Iterator[Frame]:
@@ -177,22 +169,14 @@ def _stage(outward: ColumnTable, answers: ColumnTable, far: ColumnTable) -> Iter
     sent, back = kept.rows(outward), kept.rows(answers)
     if kept.spans:
         begins, ends = np.array(kept.spans, np.float64).T
-        yield Frame("kept", {"from": begins, "to": ends})
+        yield Frame.of("kept", {"from": begins, "to": ends})
     acks, blocks = ack_columns(back)
-    for kind, columns in (("sent", sent_columns(sent, far)), ("acks", acks), ("blocks", blocks)):
-        typed = {name: column.astype(_STAGE[name]) for name, column in columns.items()}
-        yield Frame(kind, typed)
+    yield Frame.of("sent", sent_columns(sent, far))
+    yield Frame.of("acks", acks)
+    yield Frame.of("blocks", blocks)
 
 
-_STAGE: dict[str, Any] = {
-    **dict.fromkeys(("sent", "arrived", "sequence", "acknowledgement"), np.float64),
-    **dict.fromkeys(("left", "right"), np.float64),
-    **dict.fromkeys(("length", "ack", "window"), np.int32),
-    **dict.fromkeys(("kind", "flow", "marked"), np.uint8),
-}
-
-
-def _rates(came: ColumnTable) -> Columns:
+def _rates(came: ColumnTable) -> Frame:
     """Return the goodput of each flow at the receiver: new bytes in each BUCKET."""
     new = came.rows(RowGroups(came["flow"].values, came["sequence"].values).first)
     flows, times, sizes = (new[name].values for name in ("flow", "arrived", "payload"))
@@ -203,28 +187,26 @@ def _rates(came: ColumnTable) -> Columns:
         np.bincount(buckets[flows == flow], sizes[flows == flow], length) * 8 / BUCKET / 1e6
         for flow in present
     ]
-    return {
-        "time": np.tile((np.arange(length) + 1) * BUCKET, len(present)),
-        "flow": np.repeat(present, length).astype(np.uint8),
-        "goodput": np.concatenate(rates) if rates else np.zeros(0),
-    }
+    return by_bucket("rates", present, length, goodput=np.concatenate([np.zeros(0), *rates]))
 
 
-def _queue(trips: ColumnTable) -> Columns:
+def by_bucket(kind: str, flows: np.ndarray[Any, Any], length: int, **values: Any) -> Frame:
+    """Return values of flow after flow, each with `length` buckets of time."""
+    times = np.tile((np.arange(length) + 1) * BUCKET, len(flows))
+    return Frame.of(kind, {"time": times, "flow": np.repeat(flows, length), **values})
+
+
+def _queue(trips: ColumnTable) -> Frame:
     """Return each packet's wait beyond the fastest, and the packets that came meanwhile."""
     left, came = trips["time"].values, trips["arrived"].values
     waited = came - left - (came - left).min(initial=np.inf)
     order = np.sort(came)
     ahead = np.searchsorted(order, came) - np.searchsorted(order, came - waited)
-    return {"time": left, "delay": waited * 1000, "packets": ahead.astype(np.int32)}
+    return Frame.of("queue", {"time": left, "delay": waited * 1000, "packets": ahead})
 
 
-def _columns(table: ColumnTable, name: str) -> Columns:
-    return {
-        "time": table["time"].values,
-        "flow": table["flow"].values.astype(np.uint8),
-        name: table[name].values.astype(np.float64),
-    }
+def _sequences(kind: str, table: ColumnTable) -> Frame:
+    return Frame.of(kind, {name: table[name].values for name in ("time", "flow", "sequence")})
 
 
 _OPEN, _DISORDER, _CWR, _RECOVERY, _LOSS = range(5)  # enum tcp_ca_state, include/uapi/linux/tcp.h
@@ -247,10 +229,12 @@ class PlayEvent:
 
 def events(samples: Frame, probes: Frame, folder: Path) -> list[PlayEvent]:
     """Return all events by time, of the samples and tail loss `probes` of a condition's folder."""
-    grown = _grown(folder)
+    counters = json_value(untrusted.content(folder, "counters.json"))
+    before, after = (counters[when]["h1"] for when in ("before", "after"))
+    grown = {name for name, value in after.items() if value != before.get(name, 0)}
     flows = np.unique(samples.columns["flow"])
-    found = [event for flow in flows for event in _of_flow(_only(samples, flow), int(flow), grown)]
-    if grown.get(_PROBED, 0):
+    found = [event for flow in flows for event in _of_flow(samples, int(flow), grown)]
+    if _PROBED in grown:
         found += [
             PlayEvent(float(time), int(flow), *_TEXTS["probe"].values())
             for time, flow in zip(probes.columns["time"], probes.columns["flow"], strict=True)
@@ -258,37 +242,19 @@ def events(samples: Frame, probes: Frame, folder: Path) -> list[PlayEvent]:
     return sorted(found, key=lambda event: event.time)
 
 
-def _only(samples: Frame, flow: int) -> dict[str, Any]:
-    rows = samples.columns["flow"] == flow
-    return {name: column[rows] for name, column in samples.columns.items()}
-
-
-def _of_flow(rows: dict[str, Any], flow: int, grown: dict[str, int]) -> Iterator[PlayEvent]:
-    slow_start = np.isnan(rows["ssthresh"])
-    state = rows["state"]
+def _of_flow(samples: Frame, flow: int, grown: set[str]) -> Iterator[PlayEvent]:
+    rows = samples.of_flow(flow)
+    state, in_slow_start = rows["state"], np.isnan(rows["ssthresh"])
     left = False
     for at in range(1, len(state)):
         time = float(rows["time"][at])
-        if not left and slow_start[at - 1] and not slow_start[at]:
+        if not left and in_slow_start[at - 1] and not in_slow_start[at]:
             left = True
-            yield PlayEvent(time, flow, _TEXTS["left"]["name"], _left(rows, at, grown))
+            cause = "hystart" if grown.intersection(_HYSTART) else "other"
+            sentence = _TEXTS["left"][cause if state[at] == _OPEN else "full"]
+            window = f"{rows['cwnd'][at - 1] / _KB:.3g}"
+            yield PlayEvent(time, flow, _TEXTS["left"]["name"], sentence.format(window=window))
         if state[at] != state[at - 1] and state[at] in _ENTERED:
             kind, sentence = _TEXTS[_ENTERED[int(state[at])]].values()
-            window = (rows[name][at] / _KB for name in ("cwnd", "ssthresh"))
-            yield PlayEvent(
-                time, flow, kind, sentence.format(*(f"{amount:.3g}" for amount in window))
-            )
-
-
-def _left(rows: dict[str, Any], at: int, grown: dict[str, int]) -> str:
-    if rows["state"][at] in (_RECOVERY, _LOSS, _CWR, _DISORDER):
-        cause = "full"
-    else:
-        cause = "hystart" if any(grown.get(name, 0) for name in _HYSTART) else "other"
-    return _TEXTS["left"][cause].format(window=f"{rows['cwnd'][at - 1] / _KB:.3g}")
-
-
-def _grown(folder: Path) -> dict[str, int]:
-    counters = json_value(untrusted.content(folder, "counters.json"))
-    before, after = (counters[when]["h1"] for when in ("before", "after"))
-    return {name: value - before.get(name, 0) for name, value in after.items()}
+            sizes = (f"{rows[name][at] / _KB:.3g}" for name in ("cwnd", "ssthresh"))
+            yield PlayEvent(time, flow, kind, sentence.format(*sizes))

@@ -39,11 +39,18 @@ class WaitingGuest(threading.Thread):
         self._order: Any = None
 
     def run(self) -> None:
+        known = to_data(known_before(PlaySettings().spec()))
         try:
             with scratch(in_memory=True) as place:
                 self.folder = place / "out"
                 self.folder.mkdir()
-                self._carry_out()
+                settings = GuestSettings(self._lab, self.folder, self._limits, self._processor)
+                with guest_ahead(settings, PROCEDURE, known) as guest:
+                    self.ready.set()
+                    self._told.wait()
+                    self._go_on("", 0.0)
+                    guest.order(self._order)
+                    guest.follow(self._go_on)
                 self.over.set()
                 self._read.wait()  # the folder goes when its files have been read
         except MovedOn:
@@ -62,16 +69,6 @@ class WaitingGuest(threading.Thread):
         self._unwanted.set()
         self._told.set()
         self._read.set()
-
-    def _carry_out(self) -> None:
-        known = to_data(known_before(PlaySettings().spec()))
-        settings = GuestSettings(self._lab, self.folder, self._limits, self._processor)
-        with guest_ahead(settings, PROCEDURE, known) as guest:
-            self.ready.set()
-            self._told.wait()
-            self._go_on("", 0.0)
-            guest.order(self._order)
-            guest.follow(self._go_on)
 
     def _go_on(self, _phase: str, _elapsed: float) -> None:
         if self._unwanted.is_set():
@@ -135,20 +132,17 @@ class GuestPool:
             if guest := self._next_guest():
                 guest.ready.wait()
             else:
-                self._taken.wait(_QUIET if self._is_short() else None)
+                self._taken.wait(_QUIET if len(self._guests) < self._size else None)
 
     def _next_guest(self) -> WaitingGuest | None:
         with self._lock:
             self._guests = [guest for guest in self._guests if not guest.over.is_set()]
             is_quiet = not self._playing and time.monotonic() - self._used >= _QUIET
-            is_time = is_quiet or not self._guests
-            if self._closed.is_set() or not self._is_short() or not is_time:
+            is_short = len(self._guests) < self._size and (is_quiet or not self._guests)
+            if self._closed.is_set() or not is_short:
                 return None
             self._guests.append(self._boot(self._limits))
             return self._guests[-1]
-
-    def _is_short(self) -> bool:
-        return len(self._guests) < self._size
 
     def _boot(self, limits: Limits) -> WaitingGuest:
         processor = self._processors[self._started % len(self._processors)]

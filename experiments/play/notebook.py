@@ -6,11 +6,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 import anywidget
-import numpy as np
 import traitlets
 
 from analysis.table import ColumnTable
-from experiments.play.columns import Columns, Frame, PlayEvent
+from experiments.play.columns import Frame, PlayEvent, joined
 from experiments.play.lesson import all_lessons
 from experiments.play.player import Player
 from experiments.play.server import PAGE, PageOffer, whole_page
@@ -30,7 +29,7 @@ class PlayWidget(anywidget.AnyWidget):
         offer = PageOffer(all_lessons()).as_data() | {"link": f"#{urlencode(settings.as_data())}"}
         super().__init__(page=whole_page(), offer=offer)
         self._settings, self._player = settings, player
-        self._number, self._frames = -1, dict[str, list[Columns]]()
+        self._number, self._frames = -1, dict[str, list[Frame]]()
         self.events: list[PlayEvent] = []
         self._channel = NotebookChannel(self)
         self.on_msg(lambda _, content, __: self._channel.take(content["text"]))
@@ -40,11 +39,12 @@ class PlayWidget(anywidget.AnyWidget):
     @property
     def frame(self) -> dict[str, Any]:
         """Return the newest run by kind, as data frames. Raises UsageError without a library."""
-        whole = {
-            kind: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-            for kind, parts in self._frames.items()
-        }
-        return {kind: _data_frame(columns) for kind, columns in whole.items()}
+        whole = {kind: joined(frames).columns for kind, frames in self._frames.items()}
+        try:
+            import pandas
+        except ImportError:
+            return {kind: ColumnTable.of(**each).to_polars() for kind, each in whole.items()}
+        return {kind: pandas.DataFrame(columns) for kind, columns in whole.items()}
 
     def close(self) -> None:
         self._channel.take(None)
@@ -52,12 +52,12 @@ class PlayWidget(anywidget.AnyWidget):
         super().close()
 
     def _converse(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._channel.loop) as runner, self._player:
-            runner.run(self._session())
+        async def session() -> None:
+            turns = asyncio.Semaphore(allowed_processors())
+            await PageSession(self._player, turns, self._channel, self._listen).converse()
 
-    async def _session(self) -> None:
-        turns = asyncio.Semaphore(allowed_processors())
-        await PageSession(self._player, turns, self._channel, self._listen).converse()
+        with asyncio.Runner(loop_factory=lambda: self._channel.loop) as runner, self._player:
+            runner.run(session())
 
     def _listen(self, move: Move, heard: Frame | PlayEvent) -> None:
         if move.number != self._number:
@@ -65,9 +65,9 @@ class PlayWidget(anywidget.AnyWidget):
         if isinstance(heard, PlayEvent):
             self.events.append(heard)
         elif heard.kind == "band":
-            self._frames[heard.kind] = [heard.columns]
+            self._frames[heard.kind] = [heard]
         else:
-            self._frames.setdefault(heard.kind, []).append(heard.columns)
+            self._frames.setdefault(heard.kind, []).append(heard)
 
 
 class NotebookChannel:
@@ -91,11 +91,3 @@ class NotebookChannel:
             self._widget.send({}, buffers=[message])
         else:
             self._widget.send({"text": message})
-
-
-def _data_frame(columns: Columns) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        return ColumnTable.of(**columns).to_polars()
-    return pandas.DataFrame(columns)

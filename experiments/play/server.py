@@ -7,8 +7,8 @@ import asyncio
 import hmac
 import re
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +61,11 @@ def plots_module() -> str:
 
 def style() -> str:
     shared = [_SHARED / name for name in ("theme.css", "plots/plots.css", "stage/stage.css")]
-    shared.append(PAGE / "own.css")
-    return "\n".join(file.read_text(encoding="utf-8") for file in shared)
+    return "\n".join(file.read_text("utf-8") for file in (*shared, PAGE / "own.css"))
 
 
 def whole_page() -> str:
-    text = (PAGE / "index.html").read_text(encoding="utf-8")
+    text = (PAGE / "index.html").read_text("utf-8")
     scripts = f"<script>\n{whole_script()}</script>"
     return text.replace(_STYLE, f"<style>{style()}</style>").replace(_SCRIPT, scripts)
 
@@ -80,23 +79,24 @@ def shared_page() -> str:
 
 def whole_script() -> str:
     """Return all modules as one script, each in a separate scope."""
-    plots = f"modules.plots = (() => {{\n{_plots()}\nreturn {{ {', '.join(_OFFERED)} }};\n}})();"
-    parts = [_scoped(name, (PAGE / f"{name}.js").read_text("utf-8")) for name in _MODULES]
-    return "\n".join(['"use strict";\nconst modules = {};', plots, *parts, ""])
+    parts = [_scoped("plots", _plots(), _OFFERED)]
+    for name in _MODULES:
+        text = (PAGE / f"{name}.js").read_text("utf-8")
+        inner = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", text))
+        parts.append(_scoped(name, inner, _EXPORT.findall(text)))
+    return "\n".join(['"use strict";\nconst modules = {};', *parts, ""])
+
+
+def _scoped(name: str, text: str, offered: Sequence[str]) -> str:
+    return f"modules.{name} = (() => {{\n{text}\nreturn {{ {', '.join(offered)} }};\n}})();"
 
 
 def _plots() -> str:
     """Expand the template of scripts without Jinja, which a server of files need not load."""
     files = (_SHARED / "plots/plots.js", _SHARED / "stage/all.js")
-    text = "".join(file.read_text(encoding="utf-8") for file in files)
-    whole = _INCLUDED.sub(lambda match: (_SHARED / match[1]).read_text(encoding="utf-8"), text)
+    text = "".join(file.read_text("utf-8") for file in files)
+    whole = _INCLUDED.sub(lambda match: (_SHARED / match[1]).read_text("utf-8"), text)
     return _COMMENT.sub("", whole)
-
-
-def _scoped(name: str, text: str) -> str:
-    offered = ", ".join(match[1] for match in _EXPORT.finditer(text))
-    inner = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", text))
-    return f"modules.{name} = (() => {{\n{inner}\nreturn {{ {offered} }};\n}})();"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class PageOffer:
 
     def as_data(self) -> dict[str, Any]:
         return {
-            "lessons": [lesson.as_data() for lesson in self.lessons],
+            "lessons": [asdict(lesson) for lesson in self.lessons],
             "first": self.first,
             "defaults": PlaySettings().as_data(),
             "disciplines": {name: each.title for name, each in disciplines().items()},
@@ -139,105 +139,73 @@ class PlayServer(LocalServer):
     def __init__(self, player: Player, offered: PageOffer, port: int = 0) -> None:
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         place = secrets.token_urlsafe(_PLACE_BYTES)
-        super().__init__(
-            application(player, PageKey(place, token), allowed_processors(), offered), port
-        )
+        super().__init__(_application(player, place, token, offered), port)
         self.address = f"http://{HOST}:{self.port}/{place}/?token={token}"
 
 
-class PageKey:
-    """Secrets of one server: the path of its page, and the token that opens it."""
-
-    def __init__(self, place: str, token: str) -> None:
-        self.place, self._token = place, token
-
-    def fits(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self._token.encode())
-
-    def is_known(self, connection: HTTPConnection) -> bool:
-        return self.fits(connection.cookies.get(_cookie_of(connection), ""))
-
-    def give(self, request: Request, answer: Response) -> None:
-        """Set the cookie; requests of other sites' pages do not carry it (`strict`)."""
-        path = f"/{self.place}/"
-        name = _cookie_of(request)
-        answer.set_cookie(name, self._token, path=path, httponly=True, samesite="strict")
-
-
-def _cookie_of(connection: HTTPConnection) -> str:
-    """Name the cookie by the port that the browser sees, which ssh -L may change."""
-    return f"tcplab-play-{connection.url.port or 80}"
-
-
-def application(player: Player, key: PageKey, places: int, offered: PageOffer) -> ASGIApp:
-    """Serve everything below the key's path, with at most `places` runs in parallel.
+def _application(player: Player, place: str, token: str, offered: PageOffer) -> ASGIApp:
+    """Serve everything below the path `place`, with a run at a time for each processor.
 
     The page's files need no cookie: after a link from another site a browser sends none.
     """
-    pages = LivePages(player, places)
+    turns, pages = asyncio.Semaphore(allowed_processors()), set[WebSocket]()
+    stranger = PlainTextResponse(f"{_STRANGER}\n", 403)
+
+    def cookie(connection: HTTPConnection) -> str:
+        """Name the cookie by the port that the browser sees, which ssh -L may change."""
+        return f"tcplab-play-{connection.url.port or 80}"
+
+    def fits(given: str) -> bool:
+        return hmac.compare_digest(given.encode(), token.encode())
 
     def page(request: Request) -> Response:
         given = request.query_params.get("token")
         if given is None:
             return FileResponse(PAGE / "index.html")
-        if not key.fits(given):
-            return PlainTextResponse(f"{_STRANGER}\n", 403)
-        answer = RedirectResponse(f"/{key.place}/", 303)  # the browser keeps what is behind the #
-        key.give(request, answer)
+        if not fits(given):
+            return stranger
+        answer = RedirectResponse(f"/{place}/", 303)  # the browser keeps what is behind the #
+        # Requests of other sites' pages do not carry it (`strict`).
+        more: dict[str, Any] = {"path": f"/{place}/", "httponly": True, "samesite": "strict"}
+        answer.set_cookie(cookie(request), token, **more)
         return answer
 
     def offer(request: Request) -> Response:
-        if not key.is_known(request):
-            return PlainTextResponse(f"{_STRANGER}\n", 403)
-        return JSONResponse(offered.as_data())
+        known = fits(request.cookies.get(cookie(request), ""))
+        return JSONResponse(offered.as_data()) if known else stranger
 
     async def live(socket: WebSocket) -> None:
-        if key.is_known(socket):
-            await pages.serve(socket)
-        else:
+        if not fits(socket.cookies.get(cookie(socket), "")):
             await socket.close(REFUSED)
+            return
+        await socket.accept()
+        if len(pages) >= MOST_PAGES:
+            problem = f"{MOST_PAGES} pages are open already. Close one, then reload."
+            await socket.close(_BUSY, problem)
+            return
+        pages.add(socket)
+        try:
+            await PageSession(player, turns, SocketChannel(socket)).converse()
+        except* UsageError as group:
+            await socket.close(REFUSED, str(group.exceptions[0])[:120])
+        except* WebSocketDisconnect:
+            pass
+        finally:
+            pages.remove(socket)
+
+    def text(path: str, made: Callable[[], str], kind: str) -> Route:
+        return Route(path, lambda _: Response(made(), media_type=kind))
 
     routes = [
         Route("/", page),
         Route("/offer.json", offer),
-        _text("/plots.js", plots_module, "text/javascript"),
-        _text("/play.css", style, "text/css"),
-        _text("/share.html", shared_page, "text/html"),
+        text("/plots.js", plots_module, "text/javascript"),
+        text("/play.css", style, "text/css"),
+        text("/share.html", shared_page, "text/html"),
         WebSocketRoute("/live", live),
         Mount("/", StaticFiles(directory=PAGE)),
     ]
-    return Guard(Starlette(routes=[Mount(f"/{key.place}", routes=routes)]), key.place)
-
-
-def _text(path: str, made: Callable[[], str], kind: str) -> Route:
-    def answer(_: Request) -> Response:
-        return Response(made(), media_type=kind)
-
-    return Route(path, answer)
-
-
-class LivePages:
-    """Open pages of a server, at most MOST_PAGES."""
-
-    def __init__(self, player: Player, places: int) -> None:
-        self._player, self._turns, self._open = player, asyncio.Semaphore(places), 0
-
-    async def serve(self, socket: WebSocket) -> None:
-        await socket.accept()
-        if self._open >= MOST_PAGES:
-            await socket.close(
-                _BUSY, f"{MOST_PAGES} pages are open already. Close one, then reload."
-            )
-            return
-        self._open += 1
-        try:
-            await PageSession(self._player, self._turns, SocketChannel(socket)).converse()
-        except UsageError as error:
-            await socket.close(REFUSED, str(error)[:120])
-        except WebSocketDisconnect:
-            return
-        finally:
-            self._open -= 1
+    return Guard(Starlette(routes=[Mount(f"/{place}", routes=routes)]), place)
 
 
 class SocketChannel:
@@ -266,11 +234,15 @@ class Guard:
         self._inner, self._start = inner, f"/{place}/".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        send = _with_headers(send)
+        async def safe(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_SAFE)
+            await send(message)
+
         if scope["type"] not in ("http", "websocket") or self._is_welcome(scope):
-            await self._inner(scope, receive, send)
+            await self._inner(scope, receive, safe)
         else:
-            await refuse(_STRANGER, scope, receive, send)
+            await refuse(_STRANGER, scope, receive, safe)
 
     def _is_welcome(self, scope: Scope) -> bool:
         headers = Headers(scope=scope)
@@ -279,14 +251,3 @@ class Guard:
         from_page = len(origins) == 1 or scope["type"] == "http"  # browsers name a socket's origin
         start = scope["path"].encode()[: len(self._start)]
         return own and from_page and hmac.compare_digest(start, self._start)
-
-
-def _with_headers(send: Send) -> Send:
-    async def sent(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _SAFE.items():
-                headers[name] = value
-        await send(message)
-
-    return sent

@@ -9,13 +9,13 @@ Each part is padded to eight bytes, so that a browser can view the columns in pl
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, Protocol
 
+import msgspec
 import numpy as np
 
 from experiments.play.columns import Frame, PlayEvent
@@ -25,43 +25,26 @@ from experiments.play.settings import PlaySettings, WrongSetting
 from topologies.errors import TcplabError, UsageError
 from topologies.notation import json_value
 
-_SIDES = ("A", "B")
 _MOST_SEEDS = 100
 _LARGEST = 8  # bytes of the largest number of a column; every column begins at a multiple of them
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """Request of a page for one of its sides, with a running number; with `seeds` for a band."""
 
     ask: Literal["play", "seeds", "save"]
-    side: str
+    side: Literal["A", "B"]
     number: int
-    data: dict[str, str]
-    seeds: int = 0
-
-    def settings(self) -> PlaySettings:
-        """Raises UsageError that names the field."""
-        return PlaySettings.from_data(self.data)
+    settings: dict[str, str]
+    seeds: Annotated[int, msgspec.Meta(ge=0, le=_MOST_SEEDS)] = 0
 
 
 def move_from(text: str) -> Move:
     """Read a move from a page's message. Raises UsageError for an invalid message."""
     try:
-        said = json_value(text)
-        move = Move(
-            said["ask"],
-            said["side"],
-            int(said["number"]),
-            {str(name): str(value) for name, value in said["settings"].items()},
-            int(said.get("seeds", 0)),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return msgspec.convert(json_value(text), Move)
+    except ValueError as error:  # also msgspec.ValidationError
         raise UsageError(f"No message of the page: {error}", "Load the page again.") from None
-    known = move.ask in ("play", "seeds", "save") and move.side in _SIDES
-    if not known or not 0 <= move.seeds <= _MOST_SEEDS:
-        raise UsageError("No message of the page.", "Load the page again.")
-    return move
 
 
 def frame_message(move: Move, frame: Frame) -> bytes:
@@ -83,11 +66,6 @@ def frame_message(move: Move, frame: Frame) -> bytes:
         data = column.tobytes()
         parts += [data, bytes(-len(data) % _LARGEST)]
     return b"".join(parts)
-
-
-def message(move: Move, kind: str, **more: Any) -> str:
-    mark = {"kind": kind, "side": move.side, "number": move.number}
-    return json.dumps(mark | more, allow_nan=False, default=float)
 
 
 class PageChannel(Protocol):
@@ -119,22 +97,15 @@ class PageSession:
         self._loop = asyncio.get_running_loop()
 
     async def converse(self) -> None:
-        workers = [asyncio.create_task(side.work()) for side in self._sides.values()]
-        workers.append(asyncio.create_task(self._deliver()))
-        reading = asyncio.create_task(self._listen())
-        try:
-            done, _ = await asyncio.wait([reading, *workers], return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            for task in (reading, *workers):
-                task.cancel()
-            await asyncio.gather(reading, *workers, return_exceptions=True)
-
-    async def _listen(self) -> None:
-        while (text := await self._channel.receive()) is not None:
-            move = move_from(text)
-            self._sides["save" if move.ask == "save" else move.side].take(move)
+        """Serve the page until it leaves. Raises an ExceptionGroup."""
+        async with asyncio.TaskGroup() as group:
+            workers = [group.create_task(side.work()) for side in self._sides.values()]
+            workers.append(group.create_task(self._deliver()))
+            while (text := await self._channel.receive()) is not None:
+                move = move_from(text)
+                self._sides["save" if move.ask == "save" else move.side].take(move)
+            for worker in workers:
+                worker.cancel()
 
     async def _deliver(self) -> None:
         while True:
@@ -142,27 +113,31 @@ class PageSession:
             if move.ask == "save" or not self._sides[move.side].is_replaced(move):
                 await self._channel.send(text)
 
-    def _say(self, move: Move, text: str | bytes) -> None:
-        self._loop.call_soon_threadsafe(self._outbox.put_nowait, (move, text))
+    def _say(self, move: Move, kind: str, **more: Any) -> None:
+        mark = {"kind": kind, "side": move.side, "number": move.number}
+        self._send(move, json.dumps(mark | more, allow_nan=False, default=float))
+
+    def _send(self, move: Move, message: str | bytes) -> None:
+        self._loop.call_soon_threadsafe(self._outbox.put_nowait, (move, message))
 
     async def _run(self, side: PageSide) -> None:
         async with self._turns:
             move = side.begin()
             try:
-                settings = move.settings()
+                settings = PlaySettings.from_data(move.settings)
                 full, command = settings.as_data(), settings.command()
-                self._say(move, message(move, "accepted", settings=full, command=command))
+                self._say(move, "accepted", settings=full, command=command)
                 await _in_thread(lambda: self._perform(move, settings, side.ended), side.ended)
             except MovedOn:
-                self._say(move, message(move, "stopped"))
+                self._say(move, "stopped")
             except TcplabError as error:
                 field = error.field if isinstance(error, WrongSetting) else ""
-                self._say(move, message(move, "problem", field=field, sentence=str(error)))
+                self._say(move, "problem", field=field, sentence=str(error))
 
     def _perform(self, move: Move, settings: PlaySettings, ended: threading.Event) -> None:
         if move.ask == "save":
             path = self._player.save(settings)
-            self._say(move, message(move, "saved", path=str(path)))
+            self._say(move, "saved", path=str(path))
             return
         events: list[PlayEvent] = []
 
@@ -170,18 +145,18 @@ class PageSession:
             self._told(move, heard)
             if isinstance(heard, PlayEvent):
                 events.append(heard)
-                said = dataclasses.asdict(heard)
-                self._say(move, message(move, "event", event=said.pop("kind"), **said))
+                said = asdict(heard)
+                self._say(move, "event", event=said.pop("kind"), **said)
             else:
-                self._say(move, frame_message(move, heard))
+                self._send(move, frame_message(move, heard))
 
         if move.ask == "seeds":
             self._player.seeds(settings, move.seeds, hear, ended)
-            self._say(move, message(move, "banded"))
+            self._say(move, "banded")
             return
         outcome = self._player.play(settings, hear, ended)
         measures = measures_of(outcome, events)
-        self._say(move, message(move, "outcome", measures=measures, **dataclasses.asdict(outcome)))
+        self._say(move, "outcome", measures=measures, **asdict(outcome))
 
 
 class PageSide:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from experiments.playground import PlaygroundParameters, experiment
@@ -28,29 +27,27 @@ class PlaySettings:
     def from_data(cls, texts: Mapping[str, str]) -> PlaySettings:
         """Read settings from typed texts; others have defaults. Raises WrongSetting."""
         kinds = typing.get_type_hints(PlaygroundParameters)
-        for name in texts:
-            if name != "seed" and name not in kinds:
+        values: dict[str, Any] = {}
+        for name, text in texts.items():
+            if name in kinds:
+                values[name] = _possible(name, kinds[name], text)
+            elif name != "seed":
                 raise WrongSetting(name[:40], f"There is no setting '{name[:40]}'.")
-        values = {
-            name: _value(name, kinds[name], text) for name, text in texts.items() if name in kinds
-        }
-        settings = cls(_made(values), _seed(texts.get("seed", "1")))
-        _whole(settings)
+        seed = texts.get("seed", "1")
+        if not seed.isascii() or not seed.isdecimal() or not 1 <= int(seed[:12]) <= _MOST_SEED:
+            raise WrongSetting("seed", f"'{seed[:20]}' is no seed.", f"Choose 1 to {_MOST_SEED}.")
+        settings = cls(PlaygroundParameters(**values), int(seed))
+        settings._require_whole()
         return settings
 
     def as_data(self) -> dict[str, str]:
-        return {name: str(getattr(self.parameters, name)) for name in _names()} | {
-            "seed": str(self.seed)
-        }
+        return {**_texts(self.parameters), "seed": str(self.seed)}
 
     def changed(self) -> dict[str, str]:
         """Return the parameters that differ from the playground's defaults, as text, by name."""
-        usual = PlaygroundParameters()
-        return {
-            name: str(value)
-            for name in _names()
-            if (value := getattr(self.parameters, name)) != getattr(usual, name)
-        }
+        usual = _texts(PlaygroundParameters())
+        texts = _texts(self.parameters)
+        return {name: text for name, text in texts.items() if text != usual[name]}
 
     def spec(self) -> ExperimentSpec:
         return experiment(self.parameters)
@@ -59,6 +56,22 @@ class PlaySettings:
         options = [word for name, value in self.changed().items() for word in (f"--{name}", value)]
         run = ["./tcplab", "run", self.spec().name, *options]
         return shlex.join([*run, "--seed", str(self.seed), "--repeat", "1"])
+
+    def _require_whole(self) -> None:
+        """Raise WrongSetting, which names the first cause, if the values conflict."""
+        try:
+            self.spec()
+        except UsageError as error:
+            culprits = (name for name in self.changed() if self._is_possible_without(name))
+            raise WrongSetting(next(culprits, ""), error.problem, error.remedy) from None
+
+    def _is_possible_without(self, name: str) -> bool:
+        usual = getattr(PlaygroundParameters(), name)
+        try:
+            experiment(replace(self.parameters, **{name: usual}))
+        except UsageError:
+            return False
+        return True
 
 
 class WrongSetting(UsageError):
@@ -69,49 +82,15 @@ class WrongSetting(UsageError):
         self.field = field
 
 
-def _names() -> list[str]:
-    return [field.name for field in dataclasses.fields(PlaygroundParameters)]
+def _texts(parameters: PlaygroundParameters) -> dict[str, str]:
+    return {each.name: str(getattr(parameters, each.name)) for each in fields(parameters)}
 
 
-def _value(name: str, kind: Any, text: str) -> Any:
-    if not issubclass(kind, Quantity):
-        return text
+def _possible(name: str, kind: Any, text: str) -> Any:
+    """Return a value that is possible by itself. Raises WrongSetting."""
     try:
-        return kind.parse(text)
+        value: Any = kind.parse(text) if issubclass(kind, Quantity) else text
+        replace(PlaygroundParameters(), **{name: value})
     except UsageError as error:
         raise WrongSetting(name, error.problem, error.remedy) from None
-
-
-def _made(values: dict[str, Any]) -> PlaygroundParameters:
-    """Build the parameters after a trial of each value. Raises WrongSetting, which names it."""
-    for name, value in values.items():
-        try:
-            dataclasses.replace(PlaygroundParameters(), **{name: value})
-        except UsageError as error:
-            raise WrongSetting(name, error.problem, error.remedy) from None
-    return PlaygroundParameters(**values)
-
-
-def _whole(settings: PlaySettings) -> None:
-    """Raise WrongSetting with the first cause if the values conflict."""
-    try:
-        settings.spec()
-        return
-    except UsageError as error:
-        whole = error
-    for name in _names():
-        usual = getattr(PlaygroundParameters(), name)
-        if getattr(settings.parameters, name) == usual:
-            continue
-        try:
-            experiment(dataclasses.replace(settings.parameters, **{name: usual}))
-        except UsageError:
-            continue
-        raise WrongSetting(name, whole.problem, whole.remedy)
-    raise WrongSetting("", whole.problem, whole.remedy)
-
-
-def _seed(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:12]) <= _MOST_SEED:
-        raise WrongSetting("seed", f"'{text[:20]}' is no seed.", f"Choose 1 to {_MOST_SEED}.")
-    return int(text)
+    return value
