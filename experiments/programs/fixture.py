@@ -6,7 +6,7 @@ import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, nullcontext
-from itertools import zip_longest
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,7 +15,7 @@ from analysis.analyze.facts import CALLED
 from analysis.flows.events import events
 from analysis.flows.reader import read
 from experiments.programs.links import channel
-from experiments.programs.network import Host, Network, Step, running_already
+from experiments.programs.network import Host, Network, running_already
 from experiments.programs.program import SECOND, Program
 from experiments.programs.start import (
     AGAIN,
@@ -44,9 +44,17 @@ def story(network: Network) -> str:
 
 def _lines(network: Network) -> Iterator[str]:
     yield f"seed {network.seed}, virtual time {network.now:.6f} s, files in {network.out}"
-    for step, after in zip_longest(network.steps, network.steps[1:]):
-        if not _goes_on(step, after):
-            yield _at(step.now_ns, _order(step))
+    # A wait is several orders, of which the last tells when it was over.
+    for _, orders in groupby(
+        network.steps, lambda step: step.arguments["program"] if step.do == "wait" else id(step)
+    ):
+        *_, step = orders
+        words = (
+            f"{name}={_word(name, value)}"
+            for name, value in step.arguments.items()
+            if name not in _QUIET and value is not None
+        )
+        yield _at(step.now_ns, " ".join([step.do, *words]))
     for program in network.programs.values():
         yield from _outputs(program)
     for host in network.hosts:
@@ -56,43 +64,23 @@ def _lines(network: Network) -> Iterator[str]:
     if network.unrepeatable:
         yield f"Not repeatable: {network.unrepeatable}."
     yield from (f"{sentence}." for sentence in (*network.waits, *network.notes))
-    for reason in network.doubts:
-        yield f"May not repeat: {reason}."
+    yield from (f"May not repeat: {reason}." for reason in network.doubts)
 
 
 def _at(nanoseconds: int, text: str) -> str:
     return f"{nanoseconds / SECOND:12.6f}  {text}"
 
 
-def _goes_on(step: Step, after: Step | None) -> bool:
-    if after is None or not step.do == after.do == "wait":
-        return False
-    return bool(step.arguments["program"] == after.arguments["program"])
-
-
-def _order(step: Step) -> str:
-    words = (
-        f"{name}={_word(name, value)}"
-        for name, value in step.arguments.items()
-        if name not in _QUIET and value is not None
-    )
-    return " ".join([step.do, *words])
-
-
 def _word(name: str, value: object) -> str:
     if name in _TIMES and isinstance(value, int):
         return str(Duration(value))
     if isinstance(value, dict):
-        return ",".join(_member(name, each) for name, each in value.items())
-    if isinstance(value, list):
-        return shlex.join(map(str, value))
-    return str(value)
-
-
-def _member(name: str, value: object) -> str:
-    if isinstance(value, list):
-        value = "+".join(map(str, value))
-    return f"{name}:{value}" if value else name
+        members = {
+            key: "+".join(map(str, each)) if isinstance(each, list) else each
+            for key, each in value.items()
+        }
+        return ",".join(f"{key}:{each}" if each else key for key, each in members.items())
+    return shlex.join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _outputs(program: Program) -> Iterator[str]:
@@ -186,18 +174,14 @@ class NetworkFixture(_AsNetwork):
             return ["A network was started once only."]
         return differences(first, self.network)
 
-    def _outputs(self) -> dict[str, str]:
-        programs = self.network.programs.values() if self.network else ()
-        return {
-            f"{number}. {program.host}: {' '.join(program.argv)}": program.stdout + program.stderr
-            for number, program in enumerate(programs, 1)
-        }
-
     def _keep(self) -> None:
         shutil.copytree(self._scratch, self._kept, dirs_exist_ok=True)
         (self._kept / SEED).write_text(f"{self.seed}\n")
-        for name, text in self._outputs().items():
-            (self._kept / f"program-{name.partition('.')[0]}.log").write_text(f"{name}\n{text}")
+        programs = self.network.programs.values() if self.network else ()
+        for number, program in enumerate(programs, 1):
+            name = f"{number}. {program.host}: {' '.join(program.argv)}"
+            text = f"{name}\n{program.stdout}{program.stderr}"
+            (self._kept / f"program-{number}.log").write_text(text)
 
     @property
     def story(self) -> str:
@@ -205,6 +189,5 @@ class NetworkFixture(_AsNetwork):
 
     @property
     def properties(self) -> list[tuple[str, object]]:
-        if not self.network:
-            return [("tcplab_seed", self.seed)]
-        return [("tcplab_seed", self.seed), ("virtual_seconds", round(self.network.now, 6))]
+        more = [("virtual_seconds", round(self.network.now, 6))] if self.network else []
+        return [("tcplab_seed", self.seed), *more]

@@ -11,8 +11,10 @@ import stat
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import run
 
 from testbed.guest.host_root import IMAGE_PROGRAMS, HostFolders
 from testbed.guest.host_root import OF_IMAGE as IMAGE_PLACE
@@ -45,14 +47,11 @@ _LOAD, _EXECUTABLE = 1, 1  # elf(5): PT_LOAD, PF_X
 def doubt(word: str, path: str, folder: Path) -> str:
     """Return why a run with a program, found by PATH from `folder`, may not repeat; else empty."""
     for file in _files(word, path, folder):
-        try:
+        with suppress(OSError, ValueError, struct.error):  # unreadable, empty, cut
             with file.open("rb") as opened:
                 content = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-            reason = _reason(content)
-        except (OSError, ValueError, struct.error):  # unreadable, empty, cut
-            continue
-        if reason:
-            return f"{file} can read the processor's random numbers ({reason})"
+            if reason := _reason(content):
+                return f"{file} can read the processor's random numbers ({reason})"
     return ""
 
 
@@ -73,25 +72,24 @@ def _files(word: str, path: str, folder: Path) -> Iterator[Path]:
 
 
 def _reason(content: mmap.mmap) -> str:
-    segments = list(_segments(content)) if content[: len(_ELF)] == _ELF else []
+    if content[: len(_ELF)] != _ELF:
+        return ""
+    (table,) = struct.unpack_from("<Q", content, 32)  # elf(5)
+    size, count = struct.unpack_from("<HH", content, 54)
+    headers = [
+        struct.unpack_from("<IIQQQQ", content, table + number * size) for number in range(count)
+    ]
+    code = [
+        (begin, begin + length)
+        for kind, flags, begin, _, _, length in headers
+        if kind == _LOAD and flags & _EXECUTABLE
+    ]
     # Names of dynamic symbols come before the code, or in its segment.
-    if any(content.find(_RANDOM_DEVICE, 0, end) >= 0 for _, end in segments[:1]):
+    if code and content.find(_RANDOM_DEVICE, 0, code[0][1]) >= 0:
         return "std::random_device"
-    if any(_holds(content, *each) for each in segments) and content.find(_HONOURS) < 0:
+    if any(_holds(content, *each) for each in code) and content.find(_HONOURS) < 0:
         return "rdrand or rdseed"
     return ""
-
-
-def _segments(content: mmap.mmap) -> Iterator[tuple[int, int]]:
-    """Yield where executable segments begin and end, elf(5)."""
-    (table,) = struct.unpack_from("<Q", content, 32)
-    size, count = struct.unpack_from("<HH", content, 54)
-    for number in range(count):
-        kind, flags, begin, _, _, length = struct.unpack_from(
-            "<IIQQQQ", content, table + number * size
-        )
-        if kind == _LOAD and flags & _EXECUTABLE:
-            yield begin, begin + length
 
 
 def _holds(content: mmap.mmap, begin: int, end: int) -> bool:
@@ -176,7 +174,10 @@ def folders_for(
     others = sorted({folder.resolve() for folder in (project, *more)})
     system = _tree(Path(root).resolve(), others) if root else _this_system()
     sources = {**system.sources, **{str(folder): folder for folder in others}}
-    seen = {place: sources[place] for place in _outermost(sources)}
+    # Sorted, so that an outer one is mounted first; those in another are not mounted.
+    places = sorted(map(Path, sources))
+    inner = {path for path in places if any(path.is_relative_to(o) for o in places if o != path)}
+    seen = {str(path): sources[str(path)] for path in places if path not in inner}
     for number, folder in enumerate(others):
         if copies and seen.get(str(folder)) == folder and folder.is_dir() and not _is_seen(folder):
             seen[str(folder)] = readable_copy(folder, copies / f"copy{number}")
@@ -238,13 +239,6 @@ def environment(foreign: object = None) -> dict[str, str]:
     }
 
 
-def _outermost(places: Iterable[str]) -> list[str]:
-    """Return the places that are in no other, sorted, so that an outer one is mounted first."""
-    every = sorted(map(Path, places))
-    inner = {path for path in every if any(path.is_relative_to(o) for o in every if o != path)}
-    return [str(path) for path in every if path not in inner]
-
-
 def _is_seen(folder: Path) -> bool:
     """As root starts it, a guest has another user; the folders above are bound without it."""
     if not ordinary_user():
@@ -253,7 +247,6 @@ def _is_seen(folder: Path) -> bool:
 
 
 _MOST = 1 << 30  # bytes of a copy
-_ANY_READS, _ANY_ENTERS = 0o044, 0o055
 
 
 def readable_copy(folder: Path, copy: Path) -> Path:
@@ -265,11 +258,7 @@ def readable_copy(folder: Path, copy: Path) -> Path:
             f"Allow its user to read it: chmod o+rx {folder}",
         )
     shutil.copytree(folder, copy, symlinks=True, ignore=shutil.ignore_patterns(".tcplab"))
-    for entry in (copy, *copy.rglob("*")):
-        if not entry.is_symlink():
-            mode = entry.stat().st_mode
-            more = _ANY_ENTERS if entry.is_dir() or mode & stat.S_IXUSR else _ANY_READS
-            entry.chmod(stat.S_IMODE(mode) | more)
+    run(["chmod", "--recursive", "go+rX", copy], check=True)
     return copy
 
 

@@ -1,9 +1,9 @@
 """Links of a network, as tests change them and put faults on them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Unpack
+from typing import Any, Unpack
 
 from experiments.programs.program import Ordered, nanoseconds
 from experiments.programs.words import FaultWords, LinkWords, Side, fault_fields
@@ -11,7 +11,7 @@ from experiments.study.delays import read_delays
 from topologies.data import from_data, to_data
 from topologies.errors import UsageError, named
 from topologies.faults import Answer, Fault, FaultKind, Spot, spots
-from topologies.spec import Channel, Port, TopologySpec
+from topologies.spec import Channel, Port
 
 BANDWIDTH = "100mbit"
 _USUAL: dict[str, Any] = to_data(Fault("drop")) | {"kind": None}
@@ -152,20 +152,15 @@ class NetworkLink:
         return named("A link has no side", side, {"both": (self.rightward, self.leftward), **ways})
 
 
-class ShapedNetwork(Ordered, Protocol):
-    """A network that takes orders, with the topology that it was made of."""
-
-    topology: TopologySpec
-
-
-def link_of(network: ShapedNetwork, ports: Iterable[Port]) -> NetworkLink:
-    even = {port.name for port in network.topology.ports[::2]}
-    shaped = [port for port in ports if port.channel]
-    ways = [[port for port in shaped if (port.name in even) == is_right] for is_right in (1, 0)]
-    return NetworkLink(network, *(_direction(way) for way in ways))
+def link_of(network: Ordered) -> NetworkLink:
+    ways = []
+    for side in (0, 1):  # ports of a link are next to each other, that to the right first
+        ports = [port for port in network.topology.ports[side::2] if port.channel]
+        ways.append(Direction(tuple(Spot(port.name) for port in ports), tuple(ports)))
+    return NetworkLink(network, *ways)
 
 
-def link_between(network: ShapedNetwork, node: str, other: str) -> NetworkLink:
+def link_between(network: Ordered, node: str, other: str) -> NetworkLink:
     """Return the link between neighbours, or the packets between hosts. Raises UsageError."""
     topology = network.topology
     ways = []
@@ -174,7 +169,3 @@ def link_between(network: ShapedNetwork, node: str, other: str) -> NetworkLink:
         ports = (port for port in topology.ports_of[one] if port.peer == two and port.channel)
         ways.append(Direction(found, tuple(ports)))
     return NetworkLink(network, *ways)
-
-
-def _direction(ports: list[Port]) -> Direction:
-    return Direction(tuple(Spot(port.name) for port in ports), tuple(ports))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Unpack
 
@@ -94,16 +94,18 @@ class Host:
         ProgramFailed if the port stays closed, and UsageError for a program of this computer
         that hosts do not see.
         """
-        words = words_of(argv)
-        folder = str(cwd or self.network.project)
-        variables = {**self.network.environment, **(env or {})}
-        if self.network.folders and words:
-            self.network.folders.require(Path(words[0]))
-            self.network.look_at(words[0], variables.get("PATH", ""), folder)
-        program = Program(self.network, len(self.network.programs), self.name, words)
+        network, words = self.network, words_of(argv)
+        folder = str(cwd or network.project)
+        variables = {**network.environment, **(env or {})}
+        if network.folders and words:
+            network.folders.require(Path(words[0]))
+            reason = network.doubt(words[0], variables.get("PATH", ""), network.project / folder)
+            if reason and reason not in network.doubts:
+                network.doubts.append(reason)
+        program = Program(network, len(network.programs), self.name, words)
         # Before the order: a short program has ended when the guest rests again.
-        self.network.programs[program.number] = program
-        self.network.order(
+        network.programs[program.number] = program
+        network.order(
             "start",
             host=self.name,
             argv=list(words),
@@ -138,15 +140,13 @@ class Host:
         self, interface: int = 0, at: str | float = 0.0, for_: str | float | None = None
     ) -> None:
         """Pull the cable: the interface has no carrier until `plug`, or for a time."""
-        self._carrier(interface, False, at, for_)
+        name = self.interface(interface)
+        self.network.order("carrier", interface=name, up=False, **during(at, for_))
 
     def plug(self, interface: int = 0, at: str | float = 0.0) -> None:
         """Plug the cable in again."""
-        self._carrier(interface, True, at, None)
-
-    def _carrier(self, interface: int, up: bool, at: str | float, for_: str | float | None) -> None:
         name = self.interface(interface)
-        self.network.order("carrier", interface=name, up=up, **during(at, for_))
+        self.network.order("carrier", interface=name, up=True, **during(at, None))
 
     def interface(self, number: int = 0) -> str:
         """Return the name of an interface. Raises UsageError."""
@@ -169,11 +169,10 @@ class Host:
 
         Raises what it raised, if that is one of Python's exceptions, or else ProgramFailed.
         """
-        path = [str(self.network.project)]
         words = [self.network.python, "-c", CALLER, function.__qualname__]
-        order = asked(function, given, path)
-        env = {CALL: RUNNER}
-        return answered(self.run(words, input=order, env=env, timeout=timeout, check=False))
+        order = asked(function, given, [str(self.network.project)])
+        program = self.start(words, input=order, env={CALL: RUNNER})
+        return answered(program.wait(timeout))
 
 
 @dataclass
@@ -200,7 +199,8 @@ class Network:
     programs: dict[int, Program] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     over: str = ""  # why it takes no more orders; empty if it does
-    _doubts: dict[tuple[str, ...], str] = field(default_factory=dict)
+    doubt: Callable[..., str] = field(default_factory=lambda: cache(doubt))  # of its programs
+    doubts: list[str] = field(default_factory=list)  # reasons why another run may differ
     _orders: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     def two_hosts(self, **settings: Unpack[NetworkWords]) -> tuple[Host, Host]:
@@ -219,7 +219,7 @@ class Network:
     @property
     def link(self) -> NetworkLink:
         """All links together."""
-        return link_of(self, self.topology.ports)
+        return link_of(self)
 
     def link_between(self, node: str, other: str) -> NetworkLink:
         """Return the link between two neighbours, or all packets between two hosts.
@@ -316,16 +316,6 @@ class Network:
         more = f"{', '.join(sorted(cut))}: headers only after {WHOLE >> 20} MiB"
         return [*filter(None, origins), *([more] if cut and not self.has_whole_packets else [])]
 
-    @property
-    def doubts(self) -> list[str]:
-        """Reasons why another run may differ: programs that can read the processor's numbers."""
-        return [reason for reason in dict.fromkeys(self._doubts.values()) if reason]
-
-    def look_at(self, word: str, path: str, folder: str) -> None:
-        """Look once whether a program of this computer is a reason for doubt."""
-        if (key := (word, path, folder)) not in self._doubts:
-            self._doubts[key] = doubt(word, path, self.project / folder)
-
     def end(self) -> None:
         """Kill the programs, and wait for the captures; then no more orders are taken."""
         if self.over:
@@ -349,7 +339,19 @@ class Network:
         if self.over:
             raise TcplabError(self.over, "Start a new network.")
         begun = time.monotonic()
-        reply = self._answer({"do": do, **arguments})
+        try:
+            self.running.order({"do": do, **arguments})
+            reply: dict[str, Any] = self.running.heard(self.patience)
+        except LineSilent:
+            self.over = (
+                f"'{do}' took more than {self.patience:g} s of this computer's after"
+                f" {self.now:.6f} s: a program computes without end or asks without waiting, or"
+                " much happens. Let it wait less at once, or raise `patience`."
+            )
+            raise ProgramFailed(self.over) from None
+        except TcplabError as error:
+            self.over = str(error)
+            raise
         self.now_ns, self.begun_ns = int(reply["now"]), int(reply["begun"])
         self.steps.append(Step(self.now_ns, do, arguments, time.monotonic() - begun))
         for number, news in reply["news"].items():
@@ -358,22 +360,6 @@ class Network:
         if "error" in reply:
             raise TcplabError(f"{do}: {reply['error']}", reply["remedy"])
         return reply["ok"]
-
-    def _answer(self, order: dict[str, Any]) -> dict[str, Any]:
-        try:
-            self.running.order(order)
-            reply: dict[str, Any] = self.running.heard(self.patience)
-        except LineSilent:
-            self.over = (
-                f"'{order['do']}' took more than {self.patience:g} s of this computer's after"
-                f" {self.now:.6f} s: a program computes without end or asks without waiting, or"
-                " much happens. Let it wait less at once, or raise `patience`."
-            )
-            raise ProgramFailed(self.over) from None
-        except TcplabError as error:
-            self.over = str(error)
-            raise
-        return reply
 
 
 def running_already() -> UsageError:

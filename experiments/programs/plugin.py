@@ -60,7 +60,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     count = metafunc.config.getoption("--tcplab-seeds") or marked
     seeds = list(range(1, count + 1))
     if one == "last":
-        seeds = _failed_seeds(metafunc.config, metafunc.definition.nodeid) or seeds
+        test = re.sub(r"\W+", "_", metafunc.definition.nodeid)
+        files = metafunc.config.rootpath.glob(f"{_FOLDER}/{test}*/{_SEED}")
+        seeds = sorted({int(file.read_text()) for file in files}) or seeds
     elif one is not None:
         seeds = [int(one)]
     metafunc.parametrize("tcplab_seed", seeds, ids=[f"seed={seed}" for seed in seeds])
@@ -71,7 +73,8 @@ def network(request: pytest.FixtureRequest, tcplab_seed: int) -> Iterator[Networ
     """A network that `two_hosts` or `build` starts; after that it is a `Network`."""
     from experiments.programs.fixture import NetworkFixture
 
-    config, test = request.config, request.node.nodeid
+    config = request.config
+    kept = config.rootpath / _FOLDER / re.sub(r"\W+", "_", request.node.nodeid)
     usual = {
         "project": config.rootpath,
         "folders": tuple(config.getoption("--tcplab-folder")),
@@ -80,7 +83,7 @@ def network(request: pytest.FixtureRequest, tcplab_seed: int) -> Iterator[Networ
     # Else a first test is silent for the minute in which it fetches and builds the lab.
     capture = config.pluginmanager.getplugin("capturemanager")
     aloud = capture.global_and_fixture_disabled if capture else nullcontext
-    fixture = NetworkFixture(usual, _folder(config, test), tcplab_seed, aloud)
+    fixture = NetworkFixture(usual, kept, tcplab_seed, aloud)
     request.node.stash[_FIXTURES] = fixture
     with fixture:
         yield fixture
@@ -111,24 +114,8 @@ def pytest_runtest_makereport(
     report = yield
     if fixture and report.failed:
         fixture.has_failed = True
-        report.sections += _sections(item, fixture)
+        test = re.sub(r"\[seed=\d+\]$|(?<=\[)seed=\d+-|-seed=\d+(?=\])", "", item.nodeid)
+        again = f"pytest {test} --tcplab-seed {fixture.seed}"
+        report.sections.append(("tcplab: story of the network", fixture.story))
+        report.sections.append(("tcplab: the same packets again", again))
     return report
-
-
-def _sections(item: pytest.Item, fixture: NetworkFixture) -> list[tuple[str, str]]:
-    test = re.sub(r"\[seed=\d+\]$|(?<=\[)seed=\d+-|-seed=\d+(?=\])", "", item.nodeid)
-    again = f"pytest {test} --tcplab-seed {fixture.seed}"
-    return [
-        ("tcplab: story of the network", fixture.story),
-        ("tcplab: the same packets again", again),
-    ]
-
-
-def _folder(config: pytest.Config, test: str) -> Path:
-    return config.rootpath / _FOLDER / re.sub(r"\W+", "_", test)
-
-
-def _failed_seeds(config: pytest.Config, test: str) -> list[int]:
-    """Return the seeds with which a test failed last."""
-    files = config.rootpath.glob(f"{_FOLDER}/{re.sub(r'[^0-9A-Za-z_]+', '_', test)}*/{_SEED}")
-    return sorted({int(file.read_text()) for file in files})

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from experiments.programs.folders import VisibleFolders
 from topologies.errors import UsageError
 from topologies.notation import json_value
+from topologies.spec import TopologySpec
 from topologies.units import Duration
 
 _NOT_FOUND = 127  # as a shell says it
@@ -33,6 +34,7 @@ class Ordered(Protocol):
     """A network that takes orders, and its time in ns."""
 
     now_ns: int
+    topology: TopologySpec
     folders: VisibleFolders | None
 
     def order(self, do: str, **arguments: Any) -> Any: ...
@@ -165,14 +167,12 @@ def answered(program: Program) -> Any:
     answer = json_value(text)
     if "value" in answer:
         return _value(answer["value"])
-    error = _error(answer["error"], answer["words"]) or ProgramFailed(answer["trace"])
+    kind = getattr(builtins, answer["error"], None)
+    error: Exception = ProgramFailed(answer["trace"])
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        error = kind(answer["words"])
     error.add_note(f"In {program.host}:\n{answer['trace']}")
     raise error
-
-
-def _error(name: str, words: str) -> Exception | None:
-    kind = getattr(builtins, name, None)
-    return kind(words) if isinstance(kind, type) and issubclass(kind, Exception) else None
 
 
 def _value(data: Any) -> Any:

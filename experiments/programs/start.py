@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import Literal, Unpack, cast
+from typing import Any, Literal, Unpack, cast
 
 from experiments.programs.folders import OF_IMAGE, environment, folders_for
 from experiments.programs.links import channel
 from experiments.programs.network import Network
-from experiments.programs.program import Program
+from experiments.programs.program import SECOND, Program
 from experiments.programs.words import LinkWords, NetworkWords, OptionWords
 from experiments.run.session import lab_on
 from experiments.run.verify import Difference
@@ -26,7 +26,6 @@ from testbed.host.processes import claimed_processor
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Limits
 from testbed.lab.kernel import DEFAULT
-from testbed.lab.ready import Lab
 from testbed.virtual.guest import GuestSettings, guest
 from testbed.virtual.run import compiled_code
 from testbed.virtual.sandbox import Sandbox
@@ -40,7 +39,6 @@ CLOCK = "2026-12-01"
 """The day that programs see unless another is named: certificates of this year are valid."""
 _BOOT = 120.0  # wall seconds of a network, which gets one more for each node
 _FOREVER = 1e9  # wall seconds of a debugger's session
-_SECOND = 10**9
 _ANY_PYTHON = "python3"  # of a tree
 _ANY_SIZE = 1 << 60  # bytes
 
@@ -116,81 +114,64 @@ def started(
     options: NetworkOptions,
     aloud: Aloud = nullcontext,
 ) -> Iterator[Network]:
+    clock, computing = _clock(options.clock), options.cpu == "host"
+    if options.cpu not in ("free", "host"):
+        problem = f"'{options.cpu[:40]}' is no cost of computing."
+        raise UsageError(problem, 'Choose cpu="free" or "host".')
     with ExitStack() as stack:
         place = Path(out) if out else stack.enter_context(scratch())
         place.mkdir(parents=True, exist_ok=True)
-        copies = stack.enter_context(scratch())
-        arguments = (topology, seed, place.resolve(), options, copies, aloud)
-        running = stack.enter_context(_running(*arguments))
-        yield running
-        running.end()
-
-
-@contextmanager
-def _running(
-    topology: TopologySpec,
-    seed: int,
-    out: Path,
-    options: NetworkOptions,
-    copies: Path,
-    aloud: Aloud,
-) -> Iterator[Network]:
-    project, sources = Path(options.project).resolve(), dict[str, Path]()
-    seen, folders = OF_IMAGE, None
-    if not options.image:
-        folders = folders_for(project, map(Path, options.folders), options.root, copies)
-        seen, sources = folders.for_guest, dict(folders.sources)
-    whole = _ANY_SIZE if options.whole_packets else WHOLE
-    spec = DrivenSpec(topology, seen, tuple(options.sysctls.items()), options.captures, whole)
-    clock, computing = _clock(options.clock), _computing(options.cpu)
-    with aloud():
-        ready = _lab(options.kernel)
-    tunnel = ready.tunnel.read_bytes() if ready.tunnel.is_file() else b""
-    archive = job_archive(
-        _JOB,
-        to_data(spec),
-        {DRIVER: tunnel},
-        ahead=True,
-        open_vswitch=False,
-        seed=seed,
-        clock=clock,
-    )
-    with claimed_processor() as processor:
+        place, project = place.resolve(), Path(options.project).resolve()
+        visible = None
+        if not options.image:
+            copies = stack.enter_context(scratch())
+            visible = folders_for(project, map(Path, options.folders), options.root, copies)
+        with aloud():
+            ready = lab_on(options.kernel)
+        if not ready.takes_orders:
+            raise UsageError(
+                f"Linux {options.kernel} runs no programs of users: it takes no orders.",
+                f"Choose {DEFAULT}, or a kernel of your own that is like it.",
+            )
         settings = GuestSettings(
             ready,
-            out,
+            place,
             Limits(wall_seconds=_FOREVER, memory_mib=options.memory_mib),
-            processor,
+            stack.enter_context(claimed_processor()),
             sandbox=options.sandbox,
             takes_orders=True,
-            folders=sources,
+            folders=dict(visible.sources) if visible else {},
             clock=clock,
             computing=computing,
         )
-        with guest(settings, compiled_code(ready), archive) as running:
-            running.first_message("The network", _BOOT + len(topology.nodes))
-            foreign = options.root or options.image
-            known = (topology, seed, out, project, environment(foreign), options.patience)
-            python = _ANY_PYTHON if foreign else sys.executable
-            own = None if foreign else folders
-            yield Network(running, *known, python, own, computing, options.whole_packets)
-
-
-def _lab(kernel: str) -> Lab:
-    ready = lab_on(kernel)
-    if not ready.takes_orders:
-        raise UsageError(
-            f"Linux {kernel} runs no programs of users: it takes no orders.",
-            f"Choose {DEFAULT}, or a kernel of your own that is like it.",
+        spec = DrivenSpec(
+            topology,
+            visible.for_guest if visible else OF_IMAGE,
+            tuple(options.sysctls.items()),
+            options.captures,
+            _ANY_SIZE if options.whole_packets else WHOLE,
         )
-    return ready
-
-
-def _computing(cpu: str) -> bool:
-    """Return whether computing takes virtual time. Raises UsageError."""
-    if cpu not in ("free", "host"):
-        raise UsageError(f"'{cpu[:40]}' is no cost of computing.", 'Choose cpu="free" or "host".')
-    return cpu == "host"
+        tunnel = ready.tunnel.read_bytes() if ready.tunnel.is_file() else b""
+        more: dict[str, Any] = {"ahead": True, "open_vswitch": False, "seed": seed, "clock": clock}
+        archive = job_archive(_JOB, to_data(spec), {DRIVER: tunnel}, **more)
+        running = stack.enter_context(guest(settings, compiled_code(ready), archive))
+        running.first_message("The network", _BOOT + len(topology.nodes))
+        foreign = options.root or options.image
+        network = Network(
+            running,
+            topology,
+            seed,
+            place,
+            project,
+            environment(foreign),
+            options.patience,
+            _ANY_PYTHON if foreign else sys.executable,
+            None if foreign else visible,
+            computing,
+            options.whole_packets,
+        )
+        yield network
+        network.end()
 
 
 def _clock(text: str) -> int:
@@ -199,8 +180,7 @@ def _clock(text: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise UsageError(f"'{text[:40]}' is no time.", "Write 2026-12-01T12:00.") from error
-    seconds = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
-    return round(seconds) * _SECOND
+    return round(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()) * SECOND
 
 
 AGAIN = "again"  # the folder of the second run's captures, in that of the first
@@ -221,8 +201,7 @@ def twice(
     the folder `again` of `out`. Other settings are those of `tcplab.network`. Raises TcplabError.
     """
     require_virtual(settings.get("cpu"))
-    with ExitStack() as stack:
-        place = Path(out) if out else stack.enter_context(scratch())
+    with nullcontext(Path(out)) if out else scratch() as place:
         return compared(
             work, lambda folder: network(topology, seed=seed, out=folder, **settings), place
         )

@@ -23,10 +23,11 @@ from analysis.analyze.causes import Cause
 from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.listed import of_reading
 from analysis.analyze.verdict import verdict
-from experiments.programs.links import NetworkLink, channel, link_of
+from experiments.programs.links import Direction, NetworkLink, channel
 from experiments.programs.network import Network
 from experiments.programs.start import network
 from tests.tools.slow_scenarios import SCENARIOS, TO_RECEIVER, TO_SENDER, Transfer, drawn
+from topologies.faults import Spot
 from topologies.shapes import chain
 
 _PROGRAM = Path(__file__).with_name("programs") / "slow_transfer.py"
@@ -38,7 +39,9 @@ PLACES = {"sender": "h2-eth0", "middle": _MIDDLE, "receiver": "h1-eth0"}
 
 
 def _ports(running: Network, names: tuple[str, ...]) -> NetworkLink:
-    return link_of(running, (port for port in running.topology.ports if port.name in names))
+    ports = tuple(port for port in running.topology.ports if port.name in names)
+    spots = tuple(Spot(port.name) for port in ports)
+    return NetworkLink(running, Direction(spots, ports), Direction(()))
 
 
 def _shape(running: Network, wanted: Transfer) -> None:
