@@ -23,8 +23,9 @@ from experiments.cli.sweep import carried
 from experiments.run.request import RunRequest
 from experiments.run.session import ready_lab
 from experiments.run.store import require_writable
-from experiments.run.verify import Comparison, RunToRepeat, repeat, require_lab, to_repeat
+from experiments.run.verify import repeat, require_lab, to_repeat
 from experiments.spec import DEFAULT_KERNEL
+from testbed.host.job_archive import code_digest
 
 _SHOWN = 5
 
@@ -41,32 +42,26 @@ def verify(folder: Path) -> None:
         raise SystemExit(_verify_sweep(folder))
     run = to_repeat(folder)
     ready = ready_lab([run.spec.kernel])
-    require_lab("run", run.lab_digest, run.parts, ready)
-    request = RunRequest(run.spec, None, run.seeds, "virtual", folder)
-    with RunProgress(request) as progress:
+    require_lab("run", run.manifest, ready)
+    with RunProgress(RunRequest(run.spec, None, run.seeds, "virtual", folder)) as progress:
         comparison = repeat(run, ready, progress)
-    click.echo("\n".join(_lines(run, comparison)))
-    raise SystemExit(0 if comparison.same else 1)
-
-
-def _lines(run: RunToRepeat, comparison: Comparison) -> list[str]:
-    seeds = f"{len(run.seeds)} {'seed' if len(run.seeds) == 1 else 'seeds'}"
     if comparison.same:
-        return [
+        seeds = f"{len(run.seeds)} {'seed' if len(run.seeds) == 1 else 'seeds'}"
+        click.echo(
             f"The same, byte by byte: all {comparison.files} files that the conditions of {seeds}"
             " measured came out again as they are in the run."
-        ]
+        )
+        raise SystemExit(0)
     named = [f"{difference.sentence}." for difference in comparison.captures]
     named += [f"{name} is another file." for name in comparison.others]
-    more = [f"... and {len(named) - _SHOWN} more files."] if len(named) > _SHOWN else []
-    other_code = "The code that runs in guests is another than the run's, which may explain it."
-    return [
-        f"Not the same: {len(named)} of {comparison.files} files differ.",
-        *named[:_SHOWN],
-        *more,
-        *([other_code] if run.has_other_code else []),
-        f"The repetition is kept in {comparison.kept}.",
-    ]
+    click.echo(f"Not the same: {len(named)} of {comparison.files} files differ.")
+    click.echo("\n".join(named[:_SHOWN]))
+    if len(named) > _SHOWN:
+        click.echo(f"... and {len(named) - _SHOWN} more files.")
+    if run.manifest.get("code_digest") != code_digest():
+        click.echo("The code that runs in guests is another than the run's, which may explain it.")
+    click.echo(f"The repetition is kept in {comparison.kept}.")
+    raise SystemExit(1)
 
 
 def _verify_sweep(folder: Path) -> int:
@@ -82,7 +77,7 @@ def _verify_sweep(folder: Path) -> int:
     names = ("what", "settings", "seeds", "until", "metric", "compare", "kernel")
     planned = plan(typed_definition(**{name: context.params[name] for name in names}))
     ready = ready_lab(spec.kernel for spec in planned.specs)
-    known.require_same_lab(ready)
+    require_lab("sweep", known.manifest, ready)
     runner = runner_for(ready, planned.specs)
     with watching(planned.named.name) as watch:
         difference = repeat_sweep(known, planned, runner, watch)

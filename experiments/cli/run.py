@@ -10,7 +10,7 @@ from functools import partial
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn
 
 from experiments.cli.commands import list_option, one_clear_message, studies_option, use_defaults
 from experiments.cli.options import (
@@ -131,19 +131,18 @@ class RunProgress(Listener):
     """Adds up the clocks of all seeds; shows a bar, or lines if standard error is no terminal."""
 
     def __init__(self, request: RunRequest) -> None:
-        self._request = request
+        self._request, self._passed = request, dict[str, float]()
         self._whole = request.expected_seconds * len(request.seeds)
-        self._passed: dict[str, float] = {}
-        self._console = Console(stderr=True)
-        self._printed_at: float | None = None
+        self._printed_at = 0.0
+        console = Console(stderr=True)
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            "{task.description}",
             BarColumn(),
             TaskProgressColumn(),
-            TextColumn("{task.fields[clock]}"),
-            console=self._console,
+            "{task.fields[clock]}",
+            console=console,
             transient=True,
-            disable=not self._console.is_terminal,
+            disable=not console.is_terminal,
         )
         self._task = self._bar.add_task(request.spec.name, total=self._whole, clock="")
 
@@ -154,23 +153,23 @@ class RunProgress(Listener):
         self._bar.stop()
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
-        if self._printed_at is None:
+        count = len(self._request.seeds)
+        if not self._passed:
             self._bar.start()
-            self._print_share(many=len(self._request.seeds) > 1)
+            self._printed_at = time.monotonic() - (_BETWEEN if count > 1 else 0.0)
+            self._print_share(count)
         self._passed[key] = min(elapsed, self._request.expected_seconds)
         kind = "virtual" if self._request.testbed == "virtual" else "real"
         clock = f"{elapsed:.0f} s of {kind} time, seed {key}"
         completed = sum(self._passed.values())
         self._bar.update(self._task, description=phase, completed=completed, clock=clock)
-        if time.monotonic() - (self._printed_at or 0.0) >= _BETWEEN:
-            self._print_share()
+        self._print_share(count)
 
-    def _print_share(self, many: bool = True) -> None:
-        self._printed_at = time.monotonic()
-        if self._console.is_terminal or not many:
+    def _print_share(self, count: int) -> None:
+        if time.monotonic() - self._printed_at < _BETWEEN or self._bar.console.is_terminal:
             return
+        self._printed_at = time.monotonic()
         share = 100 * sum(self._passed.values()) / self._whole
-        count = len(self._request.seeds)
         repetitions = "1 repetition" if count == 1 else f"{count} repetitions"
         line = f"{self._request.spec.name}: {share:.0f} % of {repetitions}"
-        self._console.print(line, highlight=False, soft_wrap=True)
+        self._bar.console.print(line, highlight=False, soft_wrap=True)

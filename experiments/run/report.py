@@ -22,22 +22,17 @@ def program(*words: str) -> list[str]:
 def make_page(kind: str, folder: Path, words: IO[str] | None = None) -> int:
     """Make the page of a `sweep` or `reproduction`; return the status. Text goes to `words`."""
     command = _analysis(kind, str(folder.resolve()))
-    done = subprocess.run(command, cwd=PLACE, check=False, stdout=words)
-    return done.returncode
+    return subprocess.run(command, cwd=PLACE, check=False, stdout=words).returncode
 
 
 def _analysis(*words: str) -> list[str]:
-    return [*_as_caller(), *program(*words)]
-
-
-def _as_caller() -> list[str]:
-    caller = invoking_user()
-    if not caller:
-        return []
+    """Return the command line, under sudo as the user who typed it."""
+    if not (caller := invoking_user()):
+        return program(*words)
     user, group = map(str, caller)
     studies = f"{experiments.STUDIES}={os.environ.get(experiments.STUDIES, '')}"
     as_user = ["setpriv", "--reuid", user, "--regid", group, "--init-groups", "--reset-env"]
-    return [*as_user, "env", studies]
+    return [*as_user, "env", studies, *program(*words)]
 
 
 class Reporter:

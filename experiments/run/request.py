@@ -49,18 +49,15 @@ class RunRequest:
     why_virtual: str = ""  # the obstacle to a native run, if `auto` chose the lab kernel
 
     @cached_property
-    def data(self) -> Any:
-        return to_data(self.spec)
-
-    @cached_property
     def written(self) -> dict[str, Any]:
         """The content of spec.json, without published numbers."""
-        own = {
+        return {
             "parameters": to_data(self.parameters),
             "settings": list(self.settings),
             "metrics": list(self.metrics),
+            "published": (),
+            **to_data(self.spec),
         }
-        return {**own, "published": (), **self.data}
 
     @property
     def guests_at_once(self) -> int:
@@ -69,7 +66,7 @@ class RunRequest:
 
     @cached_property
     def expected_seconds(self) -> float:
-        return expected_seconds(self.spec)
+        return _expected_seconds(self.spec)
 
     @property
     def place(self) -> str:
@@ -83,7 +80,7 @@ class RunRequest:
         return f"Lab kernel {chosen(self.spec.kernel).name}, virtual time, {seeds}{why}"
 
 
-def expected_seconds(spec: ExperimentSpec) -> float:
+def _expected_seconds(spec: ExperimentSpec) -> float:
     """Estimate how long a seed of this spec takes on its own clock."""
     longest = max(flow.end.seconds for flow in spec.flows)
     return _START + len(spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
@@ -91,7 +88,7 @@ def expected_seconds(spec: ExperimentSpec) -> float:
 
 def default_limits(spec: ExperimentSpec, testbed: Testbed) -> Limits:
     """Return the limits of a run without --limit: in real time, twice what it should take."""
-    real_time = 2 * expected_seconds(spec) if testbed == "native" else 0.0
+    real_time = 2 * _expected_seconds(spec) if testbed == "native" else 0.0
     return limits_for(spec, max(_WALL_SECONDS, real_time))
 
 
@@ -135,27 +132,28 @@ class RunOptions:
         testbed, why_virtual = self._testbed()
         if testbed == "virtual":
             guests_at_once(needed_mib(spec), 1)
-        limit = limits_for(spec, self.limit.seconds) if self.limit else None
+        limits = default_limits(spec, testbed)
+        if self.limit:
+            limits = limits_for(spec, self.limit.seconds)
+        seeds, headline = self.seeds, spec.headline
+        if not seeds:
+            # As many as the claim needs; one in real time, which takes as long as it is.
+            times = headline.repetitions if headline and testbed == "virtual" else 1
+            seeds = tuple(range(self.first, self.first + times))
         names = ((text, text.partition("=")[0].strip()) for text in self.settings)
         return RunRequest(
             spec,
             self.run.parameters,
-            self.seeds or self._as_claimed(testbed),
+            seeds,
             testbed,
             self.out,
-            limit or default_limits(spec, testbed),
+            limits,
             self.load_modules,
             with_published=True,
             settings=tuple(text for text, name in names if not field_name(self.named, name)),
             metrics=self.metrics,
             why_virtual=why_virtual,
         )
-
-    def _as_claimed(self, testbed: Testbed) -> tuple[int, ...]:
-        """Return the seeds that the claim needs; one in real time, which takes as long as it is."""
-        headline = self.run.spec.headline
-        times = headline.repetitions if headline and testbed == "virtual" else 1
-        return tuple(range(self.first, self.first + times))
 
     def _testbed(self) -> tuple[Testbed, str]:
         """Choose the testbed: modules stay out of this kernel without the user's word."""

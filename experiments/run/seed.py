@@ -138,7 +138,10 @@ class SeedVerdict:
 def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
     """Read the evidence of each condition and of timers, and what the guest says of busy waits."""
     failures: list[str] = []
-    warnings = [f"Seed {seed}: {warning}" for warning in _untimely(raw)]
+    warnings: list[str] = []
+    if untrusted.is_file(raw, REALTIME):
+        untimely = realtime.warnings(json_value(untrusted.content(raw, REALTIME)))
+        warnings += [f"Seed {seed}: {warning}" for warning in untimely]
     warnings += [
         f"Seed {seed}: {words}." for words in (*supervise.waits(raw), supervise.spin(raw)) if words
     ]
@@ -157,12 +160,6 @@ def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
         warnings += [f"{place} {warning}" for warning in warned]
         failures += [f"{place} {failure}" for failure in failed]
     return SeedVerdict(tuple(failures), tuple(warnings))
-
-
-def _untimely(raw: Path) -> list[str]:
-    if not untrusted.is_file(raw, REALTIME):
-        return []
-    return realtime.warnings(json_value(untrusted.content(raw, REALTIME)))
 
 
 def run_seed(
@@ -237,17 +234,14 @@ def run_seed_natively(
     spec, values = drawn(spec, seed)
     modules = attached([built_for_this_kernel(module) for module in spec.modules])
     contents = {name.removesuffix(".ko"): content for name, content in modules.items()}
-    needs = KernelNeeds(contents, _algorithms(spec))
+    chosen = {dict(condition.sysctls).get(CONGESTION_CONTROL) for condition in spec.conditions}
+    chosen |= {flow.congestion_control for flow in spec.flows}
+    algorithms = sorted({HOST_SYSCTLS[CONGESTION_CONTROL], *filter(None, chosen)})
+    needs = KernelNeeds(contents, algorithms)
     order = to_data(spec.for_guest())
     usage = run_natively(PROCEDURE, order, out, progress, limits, modules, needs)
     note_draws(out, values)
     return usage
-
-
-def _algorithms(spec: ExperimentSpec) -> list[str]:
-    chosen = {dict(condition.sysctls).get(CONGESTION_CONTROL) for condition in spec.conditions}
-    chosen |= {flow.congestion_control for flow in spec.flows}
-    return sorted({HOST_SYSCTLS[CONGESTION_CONTROL], *filter(None, chosen)})
 
 
 def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:

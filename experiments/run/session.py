@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from experiments.run.report import Reporter
 from experiments.run.request import RunOptions, RunRequest
@@ -20,7 +20,7 @@ from experiments.study.catalogue import find
 from testbed.builds import shown
 from testbed.engine import Listener, Task, local_engine
 from testbed.host.job_archive import code_digest
-from testbed.host.supervise import Limits, Progress, Usage
+from testbed.host.supervise import Limits, Usage
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, lab_for, release_of
 from testbed.modules import build_all
@@ -41,13 +41,6 @@ def lab_on(kernel: str | None) -> Lab:
     return ready_lab([str(chosen(kernel))] if kernel else None)
 
 
-def facts_of(lab: Lab | None) -> dict[str, Any]:
-    """Return the facts about the place of a run for its manifest; a native run has no lab."""
-    if not lab:
-        return {"kernel": {"release": platform.release()}}
-    return lab_facts(lab) | {"sandbox": allowed_sandbox(lab.confine).as_data()}
-
-
 def lab_facts(ready: Lab) -> dict[str, Any]:
     return {
         "kernel": {
@@ -63,9 +56,10 @@ def lab_facts(ready: Lab) -> dict[str, Any]:
 
 
 def for_page(ready: Lab) -> dict[str, Any]:
-    facts = {name: value for name, value in lab_facts(ready).items() if name != "tools"}
     digests = {name: ready.digests[name] for name in ("kernel", "image")}
-    return facts | {"digests": digests | {"code": code_digest()}}
+    facts = lab_facts(ready) | {"digests": digests | {"code": code_digest()}}
+    del facts["tools"]
+    return facts
 
 
 Published = tuple[dict[str, Any], ...]  # published numbers as spec.json has them
@@ -107,7 +101,11 @@ def carry_out(
     Raises TcplabError if a seed failed, after the others; what was measured is kept and marked.
     """
     shelf, label = request.out / request.spec.name, f"seed{request.seeds[0]}"
-    record = _Record(request, facts_of(lab))
+    if lab:
+        facts = lab_facts(lab) | {"sandbox": allowed_sandbox(lab.confine).as_data()}
+    else:
+        facts = {"kernel": {"release": platform.release()}}
+    record = _Record(request, facts)
     with result_folder(shelf, label, record.manifest) as run, ThreadPoolExecutor(1) as aside:
         try:
             _write_spec(run, request)
@@ -144,35 +142,23 @@ def carried(
     request: RunRequest, lab: Lab | None, raw: Path, progress: Listener = _SILENT
 ) -> Iterator[tuple[int, Ended]]:
     """Carry out all seeds, in the lab kernel in parallel; yield each as it ends."""
-    folders = {seed: raw / f"seed-{seed}" for seed in request.seeds}
-    for folder in folders.values():
+    seeds = [(seed, raw / f"seed-{seed}") for seed in request.seeds]
+    for _, folder in seeds:
         folder.mkdir()
+    jobs = [(request.spec, *seed, request.limits) for seed in seeds]
     if lab:
-        yield from _in_guests(request, lab, folders, progress)
-    else:
-        for seed, out in folders.items():
-            yield seed, _natively(request, seed, out, partial(progress.running, str(seed)))
-
-
-def _in_guests(
-    request: RunRequest, lab: Lab, folders: Mapping[int, Path], progress: Listener
-) -> Iterator[tuple[int, Ended]]:
-    tasks = [
-        Task(str(seed), run_seed, (request.spec, seed, out, request.limits))
-        for seed, out in folders.items()
-    ]
-    with local_engine(lab, request.guests_at_once, progress) as engine:
-        for done in engine.run(tasks):
-            progress.running(done.key, "", request.expected_seconds)
-            yield int(done.key), done.result()
-
-
-def _natively(request: RunRequest, seed: int, out: Path, progress: Progress) -> Ended:
-    load, limits = request.load_modules, request.limits
-    try:
-        return run_seed_natively(request.spec, seed, out, limits, progress, load_modules=load)
-    except TcplabError as error:
-        return error
+        tasks = [Task(str(job[1]), run_seed, job) for job in jobs]
+        with local_engine(lab, request.guests_at_once, progress) as engine:
+            for done in engine.run(tasks):
+                progress.running(done.key, "", request.expected_seconds)
+                yield int(done.key), done.result()
+        return
+    for job in jobs:
+        report, load = partial(progress.running, str(job[1])), request.load_modules
+        try:
+            yield job[1], run_seed_natively(*job, report, load_modules=load)
+        except TcplabError as error:
+            yield job[1], error
 
 
 @dataclass
@@ -195,32 +181,30 @@ class _Record:
         self.usages.append(ended)
         self.verdicts[seed] = judge(self.request.spec, seed, raw)
 
+    def sentences(self, kind: Literal["failures", "warnings"]) -> list[str]:
+        verdicts = (verdict for _, verdict in sorted(self.verdicts.items()))
+        return [sentence for verdict in verdicts for sentence in getattr(verdict, kind)]
+
     def finish(self) -> None:
         """Set the status after the last seed. Raises the error of the first seed that failed."""
         if self.errors:
             raise self.errors[min(self.errors)]
-        self.failures = [
-            failure for _, verdict in sorted(self.verdicts.items()) for failure in verdict.failures
-        ]
+        self.failures = self.sentences("failures")
         self.status = "failed" if self.failures else "complete"
 
     def fail(self, error: TcplabError) -> None:
-        self.failures += [f"Seed {seed}: {why}" for seed, why in sorted(self.errors.items())] or [
-            str(error)
-        ]
+        each = [f"Seed {seed}: {why}" for seed, why in sorted(self.errors.items())]
+        self.failures += each or [str(error)]
 
     def manifest(self, _run: RunFolder, facts: Facts) -> dict[str, Any]:
         spec = self.request.spec
-        warnings = [
-            warning for _, verdict in sorted(self.verdicts.items()) for warning in verdict.warnings
-        ]
         return {
             **facts,
             "experiment": spec.name,
             "claim": spec.claim,
             "status": self.status,
             "failures": self.failures,
-            "warnings": warnings,
+            "warnings": self.sentences("warnings"),
             "testbed": self.request.testbed,
             "seeds": list(self.request.seeds),
             "spec_digest": digest(spec),

@@ -84,14 +84,10 @@ def _unwritable(path: Path, error: OSError) -> TcplabError:
 
 def keep_orphans(shelf: Path) -> list[Path]:
     """Finish the runs whose writer died as interrupted, with all that they hold."""
-    manifest = {
-        "experiment": shelf.name,
-        "status": "interrupted",
-        "failures": ["The run was killed."],
-    }
+    killed = {"status": "interrupted", "failures": ["The run was killed."]}
     folders = sorted(shelf.glob(f"*{_IN_PROGRESS}"))
     return [
-        RunFolder(folder).finish(manifest)
+        RunFolder(folder).finish({"experiment": shelf.name, **killed})
         for folder in scratch.orphaned_locks(shelf / _GATE, folders)
     ]
 
@@ -99,11 +95,9 @@ def keep_orphans(shelf: Path) -> list[Path]:
 def _made(shelf: Path, label: str) -> Path:
     stem = f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-{label}"
     names = (stem if number == 1 else f"{stem}-{number}" for number in itertools.count(1))
-    folder = next(
-        shelf / f"{name}{_IN_PROGRESS}"
-        for name in names
-        if not (shelf / name).exists() and not (shelf / f"{name}{_IN_PROGRESS}").exists()
-    )
+    endings = ("", _IN_PROGRESS)
+    name = next(n for n in names if not any((shelf / f"{n}{end}").exists() for end in endings))
+    folder = shelf / f"{name}{_IN_PROGRESS}"
     folder.mkdir(mode=0o700)  # no other user may add to a run that is being written
     return folder
 
@@ -154,18 +148,14 @@ def point_latest(run: Path) -> None:
     fresh.replace(link)
 
 
-def give_to(path: Path, user: int, group: int) -> None:
-    """Make a folder and all in it belong to who typed sudo."""
-    for each in (path, *path.rglob("*")):
-        os.chown(each, user, group, follow_symlinks=False)
-
-
 def hand_over(folder: Path) -> None:
     """Point `latest` at the run; under sudo, what was written goes to the user who typed it."""
     point_latest(folder)
     if caller := invoking_user():
-        give_to(folder.parent, *caller)
-        os.chown(folder.parent.parent, *caller)
+        shelf = folder.parent
+        for each in (shelf, *shelf.rglob("*")):
+            os.chown(each, *caller, follow_symlinks=False)
+        os.chown(shelf.parent, *caller)
 
 
 Facts = dict[str, Any]

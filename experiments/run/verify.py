@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import count, zip_longest
 from pathlib import Path
@@ -15,7 +15,6 @@ from experiments.run.seed import limits_for
 from experiments.run.session import carried
 from experiments.spec import ExperimentSpec
 from testbed.engine import Listener
-from testbed.host.job_archive import code_digest
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab
 from testbed.modules import build_all
@@ -24,20 +23,8 @@ from topologies.data import digest, from_data
 from topologies.errors import TcplabError, UsageError
 from topologies.notation import json_value, toml_file
 
-
-def _fields(layer: str, name: str = "") -> dict[int, str]:
-    return {int(start): f"{name or layer} {field}" for start, field in _FRAME[layer].items()}
-
-
-_FRAME = toml_file(Path(__file__).with_name("frame.toml"))
+_FRAME: dict[str, dict[str, str]] = toml_file(Path(__file__).with_name("frame.toml"))
 _PAYLOAD = "payload"
-_ETHERNET = {**_fields("Ethernet"), 14: _PAYLOAD}
-_IPV4, _IPV6, _TCP, _UDP = (
-    _fields("IPv4", "IP"),
-    _fields("IPv6", "IP"),
-    _fields("TCP"),
-    _fields("UDP"),
-)
 _IP = 14  # where IP's header begins
 
 
@@ -51,25 +38,25 @@ def difference(expected: bytes, given: bytes) -> str:
 
 
 def _starts(frame: bytes) -> dict[int, str]:
+    """Return the names of a frame's fields by their first bytes."""
     kind = frame[12:14]
     if kind == b"\x08\x00" and len(frame) > _IP + 20:
-        header, protocol, names = frame[_IP] % 16 * 4, frame[_IP + 9], _IPV4
+        layer, above, protocol = "IPv4", _IP + frame[_IP] % 16 * 4, frame[_IP + 9]
     elif kind == b"\x86\xdd" and len(frame) > _IP + 40:
-        header, protocol, names = 40, frame[_IP + 6], _IPV6
+        layer, above, protocol = "IPv6", _IP + 40, frame[_IP + 6]
     else:
-        return _ETHERNET
-    above = _above(protocol, frame[_IP + header :])
-    return {**_ETHERNET, **_moved(names, _IP), **_moved(above, _IP + header)}
+        return {**_fields("Ethernet"), _IP: _PAYLOAD}
+    starts = _fields("Ethernet") | _fields(layer, _IP, "IP")
+    if protocol == 6 and len(frame) >= above + 20:
+        return {**starts, **_fields("TCP", above), above + frame[above + 12] // 16 * 4: _PAYLOAD}
+    if protocol == 17:
+        return {**starts, **_fields("UDP", above), above + 8: _PAYLOAD}
+    return {**starts, above: _PAYLOAD}
 
 
-def _above(protocol: int, segment: bytes) -> dict[int, str]:
-    if protocol == 6 and len(segment) >= 20:
-        return {**_TCP, segment[12] // 16 * 4: _PAYLOAD}
-    return {**_UDP, 8: _PAYLOAD} if protocol == 17 else {0: _PAYLOAD}
-
-
-def _moved(names: dict[int, str], by: int) -> dict[int, str]:
-    return {offset + by: name for offset, name in names.items()}
+def _fields(layer: str, begin: int = 0, name: str = "") -> dict[int, str]:
+    fields = _FRAME[layer].items()
+    return {begin + int(start): f"{name or layer} {field}" for start, field in fields}
 
 
 _WALL_SECONDS = 600.0
@@ -85,13 +72,7 @@ class RunToRepeat:
     folder: Path
     spec: ExperimentSpec
     seeds: tuple[int, ...]
-    lab_digest: str
-    parts: dict[str, str]  # digests of the kernel and the image, by name
-    code_digest: str
-
-    @property
-    def has_other_code(self) -> bool:
-        return self.code_digest != code_digest()
+    manifest: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -119,17 +100,21 @@ def to_repeat(folder: Path) -> RunToRepeat:
             "This run was made in real time: no run gives the same packets again.",
             "Only runs in the lab kernel are repeatable; see docs/concepts/verdict.md for others.",
         )
-    return RunToRepeat(
-        folder,
-        _spec(written, manifest),
-        _seeds(manifest),
-        str(manifest.get("lab_digest")),
-        parts_of(manifest),
-        str(manifest.get("code_digest")),
-    )
+    known = {name: value for name, value in written.items() if name in _SPEC}
+    spec: ExperimentSpec = from_data(ExperimentSpec, known)
+    if digest(spec) != manifest.get("spec_digest"):
+        raise TcplabError(
+            "spec.json is not what the run's manifest says: it was changed, or tcplab was.",
+            "Repeat it with the tcplab that made it.",
+        )
+    seeds = manifest.get("seeds")
+    if not isinstance(seeds, list) or not seeds or any(type(seed) is not int for seed in seeds):
+        raise UsageError("The manifest names no seeds.", "Run the experiment again.")
+    return RunToRepeat(folder, spec, tuple(seeds), manifest)
 
 
 def parts_of(manifest: dict[str, Any]) -> dict[str, str]:
+    """Return the digests of the kernel and the image, by name."""
     parts = {name: manifest.get(name) for name in ("kernel", "image")}
     return {
         name: str(part.get("digest") if isinstance(part, dict) else None)
@@ -148,30 +133,11 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _spec(written: dict[str, Any], manifest: dict[str, Any]) -> ExperimentSpec:
-    spec: ExperimentSpec = from_data(
-        ExperimentSpec, {name: value for name, value in written.items() if name in _SPEC}
-    )
-    if digest(spec) != manifest.get("spec_digest"):
-        raise TcplabError(
-            "spec.json is not what the run's manifest says: it was changed, or tcplab was.",
-            "Repeat it with the tcplab that made it.",
-        )
-    return spec
-
-
-def _seeds(manifest: dict[str, Any]) -> tuple[int, ...]:
-    seeds = manifest.get("seeds")
-    if not isinstance(seeds, list) or not seeds or any(type(seed) is not int for seed in seeds):
-        raise UsageError("The manifest names no seeds.", "Run the experiment again.")
-    return tuple(seeds)
-
-
-def require_lab(what: str, whole: str, digests: Mapping[str, str], ready: Lab) -> None:
-    """Raise TcplabError, which names what differs, unless the lab has these digests."""
-    if whole == ready.digests["whole"]:
+def require_lab(what: str, manifest: dict[str, Any], ready: Lab) -> None:
+    """Raise TcplabError, which names what differs, unless the lab is that of the manifest."""
+    if manifest.get("lab_digest") == ready.digests["whole"]:
         return
-    names = [name for name, own in digests.items() if own != ready.digests[name]]
+    names = [name for name, own in parts_of(manifest).items() if own != ready.digests[name]]
     which = " and the ".join(names) or "lab"
     raise TcplabError(
         f"The {which} of this tcplab {'are' if len(names) > 1 else 'is'} not what made the {what}.",
@@ -191,50 +157,50 @@ def repeat(run: RunToRepeat, ready: Lab, progress: Listener) -> Comparison:
             if isinstance(ended, TcplabError):
                 raise ended
         comparison = _compared(run, raw)
-        return comparison if comparison.same else replace(comparison, kept=_kept(run.folder, raw))
+        if comparison.same:
+            return comparison
+        kept = free_name(run.folder)
+        kept.mkdir()
+        move(raw, kept / "raw")
+        return replace(comparison, kept=kept)
+
+
+def free_name(folder: Path, ending: str = "") -> Path:
+    """Return the first free name for what repeats `folder`, next to it."""
+    own = folder.resolve()
+    names = (own.with_name(f"{own.name}-repeated-{number}{ending}") for number in count(1))
+    return next(name for name in names if not name.exists())
 
 
 def _compared(run: RunToRepeat, raw: Path) -> Comparison:
     own = run.folder / "raw"
-    names = sorted({*_measured(run, own), *_measured(run, raw)})
-    differing = [name for name in names if _digest(own, name) != _digest(raw, name)]
-    captures = [name for name in differing if name.endswith(".pcap")]
-    repeated = [name for name in captures if _digest(raw, name)]
+    before, after = _digests(run, own), _digests(run, raw)
+    names = sorted(before.keys() | after.keys())
+    differing = [name for name in names if before.get(name) != after.get(name)]
+    repeated = [name for name in differing if name.endswith(".pcap") and after.get(name)]
     unmatched = [name for name in differing if name not in repeated]
     first = [Difference(**row) for row in differences(str(raw), str(own), repeated)]
     first.sort(key=lambda difference: difference.seconds)
     return Comparison(len(names), tuple(first), tuple(unmatched))
 
 
-def _measured(run: RunToRepeat, raw: Path) -> Sequence[str]:
+def _digests(run: RunToRepeat, raw: Path) -> dict[str, str | None]:
+    """Return the SHA-256 of the files of all conditions by name; None for what is no file."""
     folders = {
         raw / f"seed-{seed}" / condition.name
         for seed in run.seeds
         for condition in run.spec.conditions
     }
     found = untrusted.entries(raw, _DEEPEST, _MOST_FILES) if raw.is_dir() else ()
-    return [
-        path.relative_to(raw).as_posix()
-        for path, _ in found
-        if path.parent in folders and not path.is_dir()
-    ]
-
-
-def _digest(folder: Path, name: str) -> str | None:
-    """Return a file's SHA-256; None for a file that is not there, or is none."""
-    try:
-        return untrusted.digest(folder, name)
-    except (OSError, untrusted.StrangeFile):
-        return None
-
-
-def _kept(run: Path, raw: Path) -> Path:
-    run = run.resolve()
-    names = (run.with_name(f"{run.name}-repeated-{number}") for number in count(1))
-    folder = next(name for name in names if not name.exists())
-    folder.mkdir()
-    move(raw, folder / "raw")
-    return folder
+    digests: dict[str, str | None] = {}
+    for path, _ in found:
+        if path.parent in folders and not path.is_dir():
+            name = path.relative_to(raw).as_posix()
+            try:
+                digests[name] = untrusted.digest(raw, name)
+            except (OSError, untrusted.StrangeFile):
+                digests[name] = None
+    return digests
 
 
 _MAGIC = {
@@ -278,16 +244,6 @@ def differences(reference: str, handed_in: str, names: list[str]) -> list[dict[s
     return differing
 
 
-def _difference(name: str, expected: bytes, given: bytes | None) -> Difference | None:
-    if given is None:
-        return Difference(name, 0, 0.0, True, "it is missing")
-    if expected == given:
-        return None
-    if expected[:24] != given[:24] and given[:4] not in _MAGIC:
-        return Difference(name, 0, 0.0, expected.startswith(given), "it is no capture")
-    return _first(name, expected, given)
-
-
 def content_if_any(folder: str, name: str) -> bytes | None:
     try:
         return untrusted.content(Path(folder), name)
@@ -295,8 +251,14 @@ def content_if_any(folder: str, name: str) -> bytes | None:
         return None
 
 
-def _first(name: str, expected: bytes, given: bytes) -> Difference:
-    start = 0.0
+def _difference(name: str, expected: bytes, given: bytes | None) -> Difference | None:
+    if given is None:
+        return Difference(name, 0, 0.0, True, "it is missing")
+    if expected == given:
+        return None
+    cut, start = expected.startswith(given), 0.0
+    if expected[:24] != given[:24] and given[:4] not in _MAGIC:
+        return Difference(name, 0, 0.0, cut, "it is no capture")
     pairs = zip_longest(packets(expected), packets(given))
     for number, (own, other) in enumerate(pairs, 1):
         start = start or (own[0] if own else 0.0)
@@ -308,7 +270,6 @@ def _first(name: str, expected: bytes, given: bytes) -> Difference:
                 what = f"the packet is another {difference(own[1], other[1])}"
             return Difference(name, number, round(own[0] - start, 6), False, what)
         seconds = round((own[0] if own else start) - start, 6)
-        cut = expected.startswith(given)
         if own is None:
             what = "it goes on after the run had ended"
         else:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from itertools import count, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from shutil import copyfile
+from typing import Any
 
 from analysis.measures.sweep_folder import ROWS, SERIES
-from experiments.run.verify import parts_of, read_json, require_lab
+from experiments.run.verify import free_name, read_json
 from experiments.sweep.definition import Plan
 from experiments.sweep.results import GridSweep
 from experiments.sweep.run import PointRunner, Watch, carry_out
 from testbed.host.scratch import scratch
-from testbed.lab.ready import Lab
 from topologies import untrusted
 from topologies.errors import UsageError
 
@@ -23,14 +23,12 @@ _BEGIN = "./tcplab sweep "
 
 @dataclass(frozen=True)
 class SweepToRepeat:
-    """A sweep as its files describe it; `series` is empty for one that kept none."""
+    """A sweep as its files describe it: its command, manifest, and tables by name."""
 
     folder: Path
     command: str
-    rows: str
-    series: str
-    lab_digest: str
-    parts: dict[str, str]
+    manifest: dict[str, Any]
+    tables: dict[str, str]
 
     @classmethod
     def of(cls, folder: Path) -> SweepToRepeat:
@@ -40,39 +38,32 @@ class SweepToRepeat:
         if not isinstance(command, str) or not command.startswith(_BEGIN):
             raise UsageError("sweep.json has no command of a sweep.", "Run the sweep again.")
         try:
-            rows = untrusted.text(folder, ROWS)
-            series = untrusted.text_if_any(folder, SERIES)
+            tables = {ROWS: untrusted.text(folder, ROWS)}
+            if series := untrusted.text_if_any(folder, SERIES):
+                tables[SERIES] = series
         except (OSError, ValueError, untrusted.StrangeFile) as error:
             raise UsageError(
                 f"'{folder}' has no {ROWS} that can be compared.", "Run the sweep again."
             ) from error
-        lab_digest = str(manifest.get("lab_digest"))
-        return cls(folder, command, rows, series, lab_digest, parts_of(manifest))
+        return cls(folder, command, manifest, tables)
 
     @property
     def same(self) -> str:
-        """The sentence if the rows, and the series if there are any, are the same."""
+        """The sentence if the tables are the same."""
         all_rows = " and ".join(
             f"all {max(0, len(text.splitlines()) - 1):,} rows of {name}"
-            for name, text in self.tables
+            for name, text in self.tables.items()
         )
         return f"The same, byte by byte: {all_rows} came out again."
-
-    @property
-    def tables(self) -> list[tuple[str, str]]:
-        return [(ROWS, self.rows), *([(SERIES, self.series)] if self.series else [])]
-
-    def require_same_lab(self, ready: Lab) -> None:
-        require_lab("sweep", self.lab_digest, self.parts, ready)
 
 
 def repeat_sweep(known: SweepToRepeat, plan: Plan, runner: PointRunner, watch: Watch) -> str:
     """Run all points again and return the first difference, whose table is kept; else empty."""
     with scratch() as place:
         made = carry_out(GridSweep(plan), place, runner, watch)
-        for name, text in known.tables:
+        for name, text in known.tables.items():
             if difference := first_difference(text, (made / name).read_text(), name):
-                kept = _free(known.folder.resolve())
+                kept = free_name(known.folder, ".csv")
                 copyfile(made / name, kept)
                 return f"{difference} The repeated rows are in {kept}."
     return ""
@@ -98,8 +89,3 @@ def first_difference(expected: str, repeated: str, name: str = ROWS) -> str:
 
 def _measured(rows: str) -> list[str]:
     return [line.partition(",")[2] for line in rows.splitlines()]
-
-
-def _free(folder: Path) -> Path:
-    names = (folder.with_name(f"{folder.name}-repeated-{number}.csv") for number in count(1))
-    return next(name for name in names if not name.exists())

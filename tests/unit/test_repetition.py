@@ -15,7 +15,7 @@ from experiments.cli import repeat as verify_command
 from experiments.run import verify as repetition
 from experiments.run.request import RunRequest
 from experiments.run.session import Ended
-from experiments.run.verify import RunToRepeat, repeat, require_lab, to_repeat
+from experiments.run.verify import repeat, require_lab, to_repeat
 from experiments.sack import SackParameters, experiment
 from testbed.engine import Listener
 from testbed.host.job_archive import code_digest
@@ -138,7 +138,7 @@ def test_what_is_no_run_is_no_traceback(run: Path, content: str) -> None:
 def test_another_lab_is_named(run: Path) -> None:
     other = to_repeat(changed(run, lab_digest="v", kernel={"digest": "another"}))
     with pytest.raises(TcplabError, match="The kernel of this tcplab is not what made the run"):
-        require_lab("run", other.lab_digest, other.parts, LAB)
+        require_lab("run", other.manifest, LAB)
 
 
 def test_a_spec_that_was_changed_is_refused(run: Path) -> None:
@@ -146,7 +146,12 @@ def test_a_spec_that_was_changed_is_refused(run: Path) -> None:
         to_repeat(changed(run, spec_digest="another"))
 
 
-def test_other_code_is_known(run: Path) -> None:
-    own: RunToRepeat = to_repeat(run)
-    assert not own.has_other_code
-    assert replace(own, code_digest="another").has_other_code
+@pytest.mark.parametrize("is_other", [False, True])
+def test_other_code_is_known(
+    run: Path, carried: Path, monkeypatch: pytest.MonkeyPatch, is_other: bool
+) -> None:
+    monkeypatch.setattr(verify_command, "ready_lab", lambda _kernels: LAB)
+    (run / "raw/seed-1/sack_on/counters.json").write_text("[]")
+    changed(run, **({"code_digest": "another"} if is_other else {}))
+    done = CliRunner().invoke(verify_command.verify, [str(run)])
+    assert ("The code that runs in guests is another" in done.stdout) == is_other
