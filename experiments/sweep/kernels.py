@@ -6,16 +6,14 @@ others alone: where a patch has no effect, the packets are identical.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, product
 from math import nan
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from msgspec.structs import asdict
-
 from analysis.measures.metrics import Metric, metric
-from analysis.pages.kernels import LEAST, KernelFigure, ScriptsOnBoth, compared
+from analysis.pages.kernels import LEAST, KernelFigure, compared
 from experiments.spec import Condition, ExperimentSpec, Flow, congestion_control, sack
 from experiments.study.grid import Combination
 from experiments.study.kernels import refuse_what_is_lacking
@@ -28,7 +26,7 @@ from topologies.data import from_data
 from topologies.errors import TcplabError, UsageError
 from topologies.notation import toml_file
 from topologies.shapes import dumbbell, separate_pairs, two_hosts
-from topologies.spec import Channel, TopologySpec
+from topologies.spec import Channel
 from topologies.units import Packets, Rate
 
 _PATH = {"bandwidth": "20mbit", "delay": "20ms", "queue": "1000"}
@@ -71,7 +69,7 @@ class KernelCase:
 def standing_set() -> tuple[KernelCase, ...]:
     """Return all cases, in the order of a page."""
     content = toml_file(Path(__file__).with_name("kernel_cases.toml"))
-    return tuple(_case(entry) for entry in content["case"])
+    return tuple(map(_case, content["case"]))
 
 
 def _case(entry: Mapping[str, Any]) -> KernelCase:
@@ -80,34 +78,30 @@ def _case(entry: Mapping[str, Any]) -> KernelCase:
         for name, path in entry["paths"].items()
         for number in range(1, path.get("copies", 1) + 1)
     }
-    facts = {"copies", "metrics"}
     channels = [
-        from_data(Channel, _PATH | {key: path[key] for key in path.keys() - facts})
+        from_data(Channel, _PATH | {key: path[key] for key in path.keys() - {"copies", "metrics"}})
         for path in paths.values()
     ]
-    receiver = "h2" if entry.get("shape") == "two_hosts" else "r{}"
+    # A way back is fast and lossless, unless the case has another shape.
+    back = tuple(replace(_BACK, delay=channel.delay) for channel in channels)
+    shape, receiver = entry.get("shape"), "r{}"
+    if shape == "two_hosts":
+        topology, receiver = two_hosts(channels[0]), "h2"
+    elif shape:
+        topology = dumbbell(len(channels), channels[0])
+    else:
+        topology = separate_pairs(tuple(channels), back)
+    usual = {"duration": "10s", **entry.get("flow", {})}
+    ends = [
+        {"sender": f"h{at}", "receiver": receiver.format(at)} for at in range(1, len(paths) + 1)
+    ]
     flows = tuple(
-        from_data(
-            Flow,
-            {"name": _flow_name(path), "sender": f"h{at}", "receiver": receiver.format(at)}
-            | {"duration": "10s", **entry.get("flow", {})},
-        )
-        for at, path in enumerate(paths, 1)
+        from_data(Flow, {"name": _flow_name(path), **end, **usual})
+        for path, end in zip(paths, ends, strict=True)
     )
     conditions = tuple(_CONDITIONS[name] for name in entry["conditions"])
-    spec = ExperimentSpec(
-        f"kernel_{entry['name']}", "", _network(entry, channels), flows, conditions
-    )
+    spec = ExperimentSpec(f"kernel_{entry['name']}", "", topology, flows, conditions)
     return KernelCase(entry["sentence"], spec, tuple(_measures(entry, paths, conditions)))
-
-
-def _network(entry: Mapping[str, Any], channels: Sequence[Channel]) -> TopologySpec:
-    """Return paths whose way back is fast and lossless, unless the case has another shape."""
-    if shape := entry.get("shape"):
-        one = channels[0]
-        return two_hosts(one) if shape == "two_hosts" else dumbbell(len(channels), one)
-    back = tuple(replace(_BACK, delay=channel.delay) for channel in channels)
-    return separate_pairs(tuple(channels), back)
 
 
 def _measures(
@@ -172,7 +166,7 @@ class KernelComparison:
         runs.run(self.points(origin(runs.runner.lab)))
         if self.program:
             try:
-                self.scripts = asdict(compare_scripts(self.kernels, self.program, runs.watch.note))
+                self.scripts = _scripts_on_both(self.kernels, self.program, runs.watch.note)
             except TcplabError as error:
                 sentence = f"The kernels' packetdrill scripts are left out: {error.problem}"
                 self.left_out.append(sentence)
@@ -213,7 +207,11 @@ class KernelComparison:
                 for case in self.cases
             ],
             "left_out": self.left_out,
-            "failures": self.failures(),
+            "failures": [
+                f"{case}, {condition}, on {kernel}, seed {seed}: {run['problem'].splitlines()[0]}"
+                for ((kernel, case, condition), seed), run in sorted(self.records.items())
+                if run["status"] != "complete"
+            ],
             "scripts": self.scripts,
         }
 
@@ -237,14 +235,6 @@ class KernelComparison:
         records = (self.records.get((place, seed)) for seed in self.seeds)
         return tuple(value_in(record, measure) if record else nan for record in records)
 
-    def failures(self) -> list[str]:
-        """Return a sentence for each run that failed or is not proved."""
-        return [
-            f"{case}, {condition}, on {kernel}, seed {seed}: {record['problem'].splitlines()[0]}"
-            for ((kernel, case, condition), seed), record in sorted(self.records.items())
-            if record["status"] != "complete"
-        ]
-
 
 def value_in(record: Record, measure: KernelMeasure) -> float:
     """Return the measure from the rows of a run; NaN if it is missing."""
@@ -263,25 +253,23 @@ def value_in(record: Record, measure: KernelMeasure) -> float:
 def runnable(
     cases: Sequence[KernelCase], kernels: KernelPair
 ) -> tuple[tuple[KernelCase, ...], list[str]]:
-    kept, reasons = [], list[str]()
+    """Return the cases with the conditions that both kernels have, and why others are left out."""
+    kept, reasons = [], dict[str, None]()
     for case in cases:
-        refused = dict(_refusals(case.spec, kernels))
-        reasons += refused.values()
+        refused = set()
+        for condition, kernel in product(case.spec.conditions, kernels):
+            try:
+                one = replace(case.spec, conditions=(condition,), kernel=kernel)
+                refuse_what_is_lacking(one)
+            except UsageError as error:
+                refused.add(condition.name)
+                reasons[f"{condition.label} is left out: {error.problem}"] = None
         conditions = tuple(item for item in case.spec.conditions if item.name not in refused)
         if conditions:
             measures = tuple(item for item in case.measures if item.condition not in refused)
             spec = replace(case.spec, conditions=conditions)
             kept.append(replace(case, spec=spec, measures=measures))
-    return tuple(kept), list(dict.fromkeys(reasons))
-
-
-def _refusals(spec: ExperimentSpec, kernels: KernelPair) -> Iterator[tuple[str, str]]:
-    for condition in spec.conditions:
-        for kernel in kernels:
-            try:
-                refuse_what_is_lacking(replace(spec, conditions=(condition,), kernel=kernel))
-            except UsageError as error:
-                yield condition.name, f"{condition.label} is left out: {error.problem}"
+    return tuple(kept), list(reasons)
 
 
 def comparison_of(
@@ -291,28 +279,24 @@ def comparison_of(
     program: Path | None = None,
 ) -> KernelComparison:
     """Return what both built kernels can run. Raises UsageError if they are identical."""
-    old, new = map(_facts, kernels)
+    facts = []
+    for kernel in kernels:
+        ready = built_lab(kernel)
+        name, digest = chosen(kernel).name, ready.digests["kernel"]
+        facts.append({"name": name, "release": ready.kernel_release, "digest": digest})
+    old, new = facts
     if old["digest"] == new["digest"]:
         raise UsageError(
             f"{old['name']} and {new['name']} are the same kernel, byte for byte.",
             "Compare it with another; a patch that changes no code changes no figure.",
         )
     kept, left_out = runnable(cases, kernels)
-    return KernelComparison(kernels, kept, seeds, program, left_out, (old, new))
+    return KernelComparison(kernels, kept, seeds, program, left_out, facts)
 
 
-def _facts(kernel: str) -> dict[str, Any]:
-    ready = built_lab(kernel)
-    return {
-        "name": chosen(kernel).name,
-        "release": ready.kernel_release,
-        "digest": ready.digests["kernel"],
-    }
-
-
-def compare_scripts(
+def _scripts_on_both(
     kernels: KernelPair, program: Path, tell: Callable[[str], None]
-) -> ScriptsOnBoth:
+) -> dict[str, Any]:
     """Run the scripts of the newer, or else the older kernel on both. Raises TcplabError."""
     labs = [built_lab(kernel) for kernel in kernels]
     try:
@@ -326,9 +310,9 @@ def compare_scripts(
         passed.append({outcome.case.name for outcome in outcomes if outcome.passed})
     old, new = passed
     names = [case.name for case in cases]
-    return ScriptsOnBoth(
-        len(cases),
-        tuple(name for name in names if name in old - new),
-        tuple(name for name in names if name in new - old),
-        tuple(name for name in names if name not in old | new),
-    )
+    return {
+        "cases": len(cases),
+        "only_old": [name for name in names if name in old - new],
+        "only_new": [name for name in names if name in new - old],
+        "neither": [name for name in names if name not in old | new],
+    }
