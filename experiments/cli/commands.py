@@ -4,7 +4,7 @@ Defaults of options are in ~/.config/tcplab/defaults.toml: [run] holds for all, 
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
@@ -51,20 +51,18 @@ def _defaults(
             for sub, part in command.commands.items()
         }
         return common | own | inner
-    names = _by_option(command)
-    _require_known(context, own, names, name)
-    return {names[key]: value for key, value in (common | own).items() if key in names}
-
-
-def _by_option(command: click.Command) -> dict[str, str]:
-    """Map each option as it is typed, and each name in Python, to the name in Python."""
     typed = {
         word.lstrip("-").replace("-", "_"): param.name
         for param in command.params
         for word in param.opts
         if param.name
     }
-    return typed | {name: name for name in typed.values()}
+    names = typed | {name: name for name in typed.values()}
+    for key in sorted(own.keys() - names.keys()):
+        near = get_close_matches(key, names, 1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        context.fail(f"{defaults_file()} has '{key}' for {name}, which has no such option.{hint}")
+    return {names[key]: value for key, value in (common | own).items() if key in names}
 
 
 def _content(context: click.Context) -> dict[str, Any]:
@@ -77,28 +75,15 @@ def _content(context: click.Context) -> dict[str, Any]:
         context.fail(f"{file} cannot be read: {error}. Fix or remove it.")
     for key in (key for key, value in content.items() if not isinstance(value, dict)):
         context.fail(f"{file} has '{key}' outside of a table: put it below [run], for example.")
-    return _without_tildes(content)
+    expanded: dict[str, Any] = _expanded(content)
+    return expanded
 
 
-def _without_tildes(table: dict[str, Any]) -> dict[str, Any]:
+def _expanded(value: Any) -> Any:
     """Expand ~ in values as a shell does, and replace `-` in names by `_`."""
-    return {
-        key.replace("-", "_"): _without_tildes(value)
-        if isinstance(value, dict)
-        else os.path.expanduser(value)
-        if isinstance(value, str)
-        else value
-        for key, value in table.items()
-    }
-
-
-def _require_known(
-    context: click.Context, own: Mapping[str, Any], known: Collection[str], name: str
-) -> None:
-    for key in sorted(set(own) - set(known)):
-        near = get_close_matches(key, known, 1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        context.fail(f"{defaults_file()} has '{key}' for {name}, which has no such option.{hint}")
+    if isinstance(value, dict):
+        return {key.replace("-", "_"): _expanded(part) for key, part in value.items()}
+    return os.path.expanduser(value) if isinstance(value, str) else value
 
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
@@ -106,16 +91,10 @@ _CLI = f"{PREFIX}experiments.cli"
 
 _MODULES = {
     f"{_CLI}.kernel": ("packetdrill",),
-    f"{_CLI}.machine": [
-        "report",
-        "completion",
-        "doctor",
-        "clean",
-        "docs",
-        "lock",
-        "man",
-        "release",
-    ],
+    f"{_CLI}.machine": (
+        *("report", "completion", "doctor", "clean"),
+        *("docs", "lock", "man", "release"),
+    ),
     f"{_CLI}.repeat": ("reproduce", "verify"),
     f"{_CLI}.runs": ("bundle", "compare", "figure", "open"),
     f"{PREFIX}analysis.analyze.command": ("analyze",),
@@ -214,7 +193,9 @@ class _LazyGroup(ClearGroup):
                 formatter.write_dl(list(commands.items()))
 
 
-def _add(context: click.Context, _option: click.Parameter, folders: tuple[Path, ...]) -> None:
+def _add(context: click.Context, option: click.Parameter, folders: tuple[Path, ...]) -> None:
+    if option.name == "labs" and folders:  # for the package of labs, which commands import later
+        os.environ["TCPLAB_LABS"] = os.pathsep.join(map(os.path.abspath, folders))
     if context.resilient_parsing or not folders:
         return
     from experiments.study.catalogue import add_studies
@@ -223,38 +204,28 @@ def _add(context: click.Context, _option: click.Parameter, folders: tuple[Path, 
         add_studies(folders)
 
 
-def _add_labs(context: click.Context, option: click.Parameter, folders: tuple[Path, ...]) -> None:
-    _add(context, option, folders)
-    if folders:  # for the package of labs, which commands import later
-        os.environ["TCPLAB_LABS"] = os.pathsep.join(map(os.path.abspath, folders))
+def _eager(name: str, text: str, **more: Any) -> Decorator:
+    return click.option(f"--{name}", is_eager=True, expose_value=False, help=text, **more)
 
 
-def _folders_option(name: str, envvar: str, callback: Callable[..., None], text: str) -> Decorator:
-    return click.option(
-        f"--{name}",
-        multiple=True,
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        envvar=envvar,
-        show_envvar=True,
-        is_eager=True,
-        expose_value=False,
-        callback=callback,
-        help=text,
-    )
-
-
-labs_option = _folders_option(
+_FOLDERS: dict[str, Any] = {
+    "multiple": True,
+    "type": click.Path(path_type=Path),
+    "metavar": "DIR",
+    "show_envvar": True,
+    "callback": _add,
+}
+labs_option = _eager(
     "labs",
-    "TCPLAB_LABS",
-    _add_labs,
     "Folder with your labs, each a folder, and their studies; may be repeated.",
+    envvar="TCPLAB_LABS",
+    **_FOLDERS,
 )
-studies_option = _folders_option(
+studies_option = _eager(
     "studies",
-    experiments.STUDIES,
-    _add,
     "Folder with your studies, each a file or a folder; may be repeated.",
+    envvar=experiments.STUDIES,
+    **_FOLDERS,
 )
 
 
@@ -278,18 +249,11 @@ list_option = click.option(
 )
 
 
-def _agree(_context: click.Context, _option: click.Parameter, given: bool) -> None:
-    if given:
-        os.environ[YES] = "1"
-
-
-yes_option = click.option(
-    "--yes",
+yes_option = _eager(
+    "yes",
+    "Install missing packages without a question; before the command.",
     is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_agree,
-    help="Install missing packages without a question; before the command.",
+    callback=lambda _context, _option, given: os.environ.update({YES: "1"} if given else {}),
 )
 
 
