@@ -217,7 +217,7 @@ def build(kernel):
     raise KeyError(kernel)
 
 def test_first(network, monkeypatch):
-    monkeypatch.setattr(start, "_lab", build)
+    monkeypatch.setattr(start, "lab_on", build)
     with pytest.raises(KeyError):
         network.two_hosts()
 """
