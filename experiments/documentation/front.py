@@ -13,7 +13,7 @@ from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.reporting.run_graphs import run_stage
 from testbed.host import CODE
-from testbed.release.archive import called
+from testbed.release.files import called
 
 RUN = "run sack"
 SWEEP = "sweep sack --set loss=0%,2%,5%,10% --set delay=10ms,40ms --seeds 10"

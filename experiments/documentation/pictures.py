@@ -36,7 +36,7 @@ from testbed.host.job_archive import code_digest, fingerprint, fingerprint_of
 from testbed.host.packages import MISSING
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab
-from testbed.release.archive import called
+from testbed.release.files import called
 from topologies import untrusted
 from topologies.errors import CommandError, TcplabError
 from topologies.notation import toml_file

@@ -13,7 +13,7 @@ from typing import Any
 
 from experiments.documentation.reference import rendered
 from testbed.host import CODE
-from testbed.release.archive import called, python_module
+from testbed.release.files import called, python_module
 from topologies.errors import CommandError, TcplabError
 from topologies.notation import toml_file
 

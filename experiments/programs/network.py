@@ -44,7 +44,6 @@ from experiments.programs.words import (
 )
 from testbed.guest.packet_ring import WHOLE
 from testbed.host import supervise
-from testbed.host.supervise import usage_of
 from testbed.virtual.guest import LineSilent, RunningGuest
 from topologies.addresses import address_of
 from topologies.data import to_data
@@ -323,7 +322,7 @@ class Network:
         self.over = "The network has ended."
         self._orders.shutdown()
         self.running.order({"do": "end"})
-        usage_of(self.running.follow(lambda *_: None), self.out)
+        self.running.follow(lambda *_: None).usage(self.out)
 
     async def awaited(self, call: Callable[P, T], *given: P.args, **options: P.kwargs) -> T:
         """Await a call that gives orders, such as awaited(h1.run, ["true"]).

@@ -133,10 +133,7 @@ class Workshop:
         proxies = {name: os.environ[name] for name in names if name in os.environ}
         for name, value in {**ENVIRONMENT, **proxies, **environment}.items():
             seen += ["--setenv", name, value]
-        return [*self.bubblewrap, *_SEAL, *seen]
-
-
-_SEAL = ("--unshare-all", "--die-with-parent", "--clearenv")
+        return [*self.bubblewrap, "--unshare-all", "--die-with-parent", "--clearenv", *seen]
 
 
 def _machine() -> list[str]:
@@ -149,14 +146,14 @@ def _machine() -> list[str]:
 def _programs() -> list[str]:
     """Return the arguments for a command that reads untrusted files; no /proc, no paths."""
     roots = [Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")]
-    links: list[str] = []
-    for place in filter(Path.is_symlink, roots):
-        links += ["--symlink", os.readlink(place), str(place)]
-    own = [place for place in roots if place.is_dir() and not place.is_symlink()]
+    seen: list[str] = []
     # The last: links that say which awk is meant.
-    places = [Path("/usr"), *own, Path("/etc/alternatives")]
-    binds = [option for place in places for option in ("--ro-bind-try", str(place), str(place))]
-    return [*binds, *links, "--dev", "/dev", "--tmpfs", "/tmp"]
+    for place in (Path("/usr"), *roots, Path("/etc/alternatives")):
+        if place.is_symlink():
+            seen += ["--symlink", os.readlink(place), str(place)]
+        elif place.is_dir():
+            seen += ["--ro-bind", str(place), str(place)]
+    return [*seen, "--dev", "/dev", "--tmpfs", "/tmp"]
 
 
 def need_space(folder: Path, size: int) -> None:

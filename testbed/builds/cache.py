@@ -282,26 +282,20 @@ def build(recipe: Recipe, report: BuildReport) -> Entry:
         begun = time.monotonic()
         facts = recipe.build(Workshop(work, recipe.log, report))
         seconds = round(time.monotonic() - begun, 1)
+        files = {}
         for name in recipe.outputs:
             os.replace(work / name, finished / name)
-        _write_manifest(recipe, finished, facts, seconds)
+            size = (finished / name).stat().st_size
+            files[name] = {"size": size, "sha256": digest_of(finished / name)}
+        manifest = {"format": FORMAT, "name": recipe.name, "key": recipe.key}
+        manifest |= {"files": files, "facts": facts, "build_seconds": seconds}
+        (finished / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+        for name in (*recipe.outputs, MANIFEST):  # all of it is on the disk
+            with (finished / name).open("rb") as stream:
+                os.fsync(stream.fileno())
         install(finished, recipe.place_if_built)
     shutil.rmtree(recipe.place_if_given, ignore_errors=not recipe.place_if_given.exists())
     return verify(recipe, recipe.place_if_built)
-
-
-def _write_manifest(recipe: Recipe, path: Path, facts: Facts, build_seconds: float) -> None:
-    """Write manifest.json for the files in `path`, and flush all of it to the disk."""
-    files = {
-        name: {"size": (path / name).stat().st_size, "sha256": digest_of(path / name)}
-        for name in recipe.outputs
-    }
-    manifest = {"format": FORMAT, "name": recipe.name, "key": recipe.key}
-    manifest |= {"files": files, "facts": facts, "build_seconds": build_seconds}
-    (path / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
-    for name in (*recipe.outputs, MANIFEST):
-        with (path / name).open("rb") as stream:
-            os.fsync(stream.fileno())
 
 
 def install(finished: Path, path: Path) -> None:

@@ -1,7 +1,9 @@
 """Debian packages by name, version and SHA-256, fetched and unpacked by Python alone.
 
 A first start works without apt, dpkg, tar, root and namespaces; apt only names the mirror and the
-proxy. A lock has its day and a line for each package; `tcplab lock --update` writes it.
+proxy. A lock has its day and a line for each package; `tcplab lock --update` writes it. New locks
+and kernel sources need apt, as an ordinary user, which checks a suite's list by the distribution's
+keyring; the machine is not changed.
 """
 
 import functools
@@ -10,6 +12,7 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import shutil
 import socket
 import tarfile
@@ -21,9 +24,9 @@ from dataclasses import astuple, dataclass
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from testbed.builds import ENVIRONMENT, BuildReport
+from testbed.builds import ENVIRONMENT, FOLDER, BuildReport, Workshop
 from testbed.guest.programs import run
 from topologies.errors import TcplabError
 
@@ -134,15 +137,20 @@ def write_lock(file: Path, day: str, packages: Iterable[LockedPackage]) -> None:
     file.write_text("\n".join([_HEAD + day, *rows]) + "\n")
 
 
+def tar_of(deb: bytes) -> bytes:
+    """Return the tar of a package's files; a .deb is an ar(5) archive. Raises TcplabError."""
+    offset = 8
+    while offset < len(deb):
+        name, size = deb[offset : offset + 16].decode().strip(" /"), int(deb[offset + 48 :][:10])
+        if name in _DECOMPRESS:
+            return _DECOMPRESS[name](deb[offset + 60 : offset + 60 + size])
+        offset += 60 + size + size % 2
+    problem = "A package of Debian is not compressed by xz or gzip."
+    raise TcplabError(problem, "Use dpkg-deb to unpack it.")
+
+
 def contents(
-    lock: PackageLock, suite: str, report: BuildReport
-) -> Iterator[tuple[LockedPackage, bytes]]:
-    """Yield the packages of a lock with the tar of their files. Raises TcplabError."""
-    return fetched(lock, suite, report, tar_of)
-
-
-def fetched(
-    lock: PackageLock, suite: str, report: BuildReport, treat: Callable[[bytes], bytes] = bytes
+    lock: PackageLock, suite: str, report: BuildReport, treat: Callable[[bytes], bytes] = tar_of
 ) -> Iterator[tuple[LockedPackage, bytes]]:
     """Yield packages with their .deb, fetched by threads, after `treat`. Raises TcplabError."""
     source = _Source(archives(suite, lock.day), Fetcher(proxies()))
@@ -189,18 +197,6 @@ class _Source:
         raise TcplabError(problem, _NO_PAST)
 
 
-def tar_of(deb: bytes) -> bytes:
-    """Return the tar of a package's files; a .deb is an ar(5) archive. Raises TcplabError."""
-    offset = 8
-    while offset < len(deb):
-        name, size = deb[offset : offset + 16].decode().strip(" /"), int(deb[offset + 48 :][:10])
-        if name in _DECOMPRESS:
-            return _DECOMPRESS[name](deb[offset + 60 : offset + 60 + size])
-        offset += 60 + size + size % 2
-    problem = "A package of Debian is not compressed by xz or gzip."
-    raise TcplabError(problem, "Use dpkg-deb to unpack it.")
-
-
 def extract(packed: bytes, root: Path, is_kept: Callable[[str], bool] = bool) -> None:
     """Write the files of a package's tar that are kept below `root`, as dpkg does."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
@@ -228,17 +224,13 @@ def mirror(suite: str) -> str:
     """Return the mirror: $TCPLAB_MIRROR, else apt's of the suite or of its release, or ''."""
     if chosen := os.environ.get("TCPLAB_MIRROR"):
         return chosen
-    uris = repositories()
-    releases = (uri for name, uri in uris.items() if "-" not in name)
-    return uris.get(suite) or ("" if suite.endswith("-security") else next(releases, ""))
-
-
-def repositories() -> dict[str, str]:
-    """Code name of a Debian suite (bookworm, bookworm-security) -> URI, of this machine's apt."""
+    # Of this machine's apt: code name of a Debian suite (bookworm, bookworm-security) -> URI.
     columns = "$(ORIGIN) $(CODENAME) $(REPO_URI)"
     listed = apt_output("apt-get", "indextargets", "--format", columns, "Created-By: Packages")
     rows = [line.split() for line in listed.splitlines() if line.startswith("Debian ")]
-    return {row[1]: row[2] for row in rows if len(row) == 3}
+    uris = {row[1]: row[2] for row in rows if len(row) == 3}
+    releases = (uri for name, uri in uris.items() if "-" not in name)
+    return uris.get(suite) or ("" if suite.endswith("-security") else next(releases, ""))
 
 
 def proxies() -> dict[str, str]:
@@ -257,3 +249,65 @@ def apt_output(*command: str) -> str:
     if not shutil.which(command[0], path=ENVIRONMENT["PATH"]):
         return ""
     return run(command, environment=ENVIRONMENT)
+
+
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+CONFIGURATION = Path(__file__).with_name("apt.txt").read_text().replace("FOLDER", FOLDER)
+_URI = re.compile(r"(?m)^'([^']+)' (\S+) \d+ SHA256:([0-9a-f]{64})$")
+_APT_ENVIRONMENT = {"APT_CONFIG": f"{FOLDER}/apt/apt.conf", "DEBIAN_FRONTEND": "noninteractive"}
+
+
+@dataclass(frozen=True)
+class Apt:
+    """apt for one suite in a workshop."""
+
+    workshop: Workshop
+    suite: str
+
+    def update(self) -> None:
+        """Fetch the suite's list of packages. Raises TcplabError, CommandError."""
+        if not Path(KEYRING).exists():
+            problem = f"{KEYRING} is missing: packages from a Debian mirror cannot be verified."
+            raise TcplabError(problem, "Install the package debian-archive-keyring.")
+        folder = self.workshop.folder / "apt"
+        shutil.rmtree(folder, ignore_errors=not folder.exists())
+        (folder / "lists/partial").mkdir(parents=True)
+        (folder / "archives/partial").mkdir(parents=True)
+        (folder / "status").touch()
+        source = f"deb [signed-by={KEYRING}] {self._mirror()} {self.suite} main\n"
+        (folder / "sources.list").write_text(source)
+        # The machine's proxies, certificates and time-outs.
+        lines = apt_output("apt-config", "dump", "Acquire").splitlines(keepends=True)
+        network = (line for line in lines if not line.startswith("Acquire::IndexTargets"))
+        (folder / "apt.conf").write_text(CONFIGURATION + "".join(network))
+        command = ["apt-get", "-q", "update", "--error-on=any"]
+        self._run(f"Fetching the package list of {self.suite}", command)
+
+    def _mirror(self) -> str:
+        if uri := mirror(self.suite):
+            return uri
+        problem = f"This machine's apt knows no Debian mirror for {self.suite}."
+        raise TcplabError(problem, "Name one in TCPLAB_MIRROR.")
+
+    def download(self, package: str) -> Path:
+        """Return the .deb of one package, without what it depends on."""
+        self._run(f"Downloading {package}", ["apt-get", "-q", "download", package])
+        return next(self.workshop.folder.glob(f"{package}_*.deb"))
+
+    def resolve(self, wanted: Sequence[str]) -> list[LockedPackage]:
+        """Return a mirror's versions of packages and of all that they depend on."""
+        self.update()
+        options = ["-qq", "-o", "Acquire::ForceHash=SHA256", "--print-uris", "--yes"]
+        printed = self._run("Resolving", ["apt-get", *options, "install", *wanted])
+        return list(_locked(printed, self._mirror()))
+
+    def _run(self, text: str, command: Sequence[str]) -> str:
+        """Run a program of apt with the workshop's configuration. Raises CommandError."""
+        return self.workshop.run(text, command, environment=_APT_ENVIRONMENT, network=True)
+
+
+def _locked(printed: str, root: str) -> Iterator[LockedPackage]:
+    """Yield the lines of apt-get --print-uris: 'URI' FILE SIZE SHA256:DIGEST."""
+    for uri, file, sha256 in _URI.findall(printed):
+        name, version, _ = unquote(file).split("_")
+        yield LockedPackage(name, version, sha256, uri.removeprefix(root).lstrip("/"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from testbed import doctor
 from testbed.builds import cache
-from testbed.doctor import ExaminedMachine, Finding, checks
+from testbed.doctor import ExaminedMachine, Finding
 from testbed.host.scratch import orphans
 from testbed.lab.ready import init_part, parts, release_of, stated_digests
 from testbed.native.changes import stale
@@ -26,36 +26,36 @@ Check = Callable[[ExaminedMachine], Finding | Iterable[Finding]]
 
 
 def _sandbox(_machine: ExaminedMachine) -> Finding:
-    confine = init_part().place / "confine"
-    if not confine.exists():
-        return Finding("virtual", "sandbox", "ok", "The first run tries which one works here.")
+    if not (confine := init_part().place / "confine").exists():
+        return doctor.found("sandbox", "untried")
     try:
-        return checks.tried_sandbox(allowed_sandbox(confine))
+        return doctor.tried_sandbox(allowed_sandbox(confine))
     except TcplabError as error:
-        return Finding("virtual", "sandbox", "problem", error.problem, error.remedy)
+        known = {"problem": error.problem, "remedy": error.remedy}
+        return doctor.found("sandbox", "refused", **known)
 
 
 def _lab(_machine: ExaminedMachine) -> Finding:
     manifests = {recipe.name: cache.manifest_of(recipe) for recipe in parts()}
     absent = [name for name, manifest in manifests.items() if not manifest]
     there = filter(None, manifests.values())
-    return checks.lab(absent, "" if absent else release_of(stated_digests(there)))
+    return doctor.lab(absent, "" if absent else release_of(stated_digests(there)))
 
 
 def _disk(machine: ExaminedMachine) -> Finding:
     absent = [recipe.name for recipe in parts() if not cache.manifest_of(recipe)]
     needed = BUILD_SPACE if "kernel" in absent else FIRST_SPACE if absent else RUN_SPACE
-    return checks.free_disk(machine, str(cache.folder()), needed)
+    return doctor.free_disk(machine, str(cache.folder()), needed)
 
 
 CHECKS: tuple[Check, ...] = (
-    *(checks.architecture, checks.instructions, _sandbox),
-    *(checks.privileges, checks.container, checks.windows),
-    lambda machine: checks.tools(machine, brought=any(map(Path.exists, cache.BROUGHT))),
+    *(doctor.architecture, doctor.instructions, _sandbox),
+    *(doctor.privileges, doctor.container, doctor.windows),
+    lambda machine: doctor.tools(machine, brought=any(map(Path.exists, cache.BROUGHT))),
     *(_lab, doctor.modules, doctor.queues, doctor.congestion_controls, doctor.open_vswitch),
-    *(doctor.module_signatures, checks.clock, checks.virtual_machine, checks.load),
-    *(checks.available_memory, _disk),
-    lambda _machine: checks.leftovers(len(stale()), len(orphans())),
+    *(doctor.module_signatures, doctor.clock, doctor.virtual_machine, doctor.load),
+    *(doctor.available_memory, _disk),
+    lambda _machine: doctor.leftovers(len(stale()), len(orphans())),
 )
 
 

@@ -14,17 +14,11 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
+from testbed.guest import middlebox
 from testbed.guest.faults import Faults
 from testbed.guest.host_root import HostFolders, make_root, make_roots
 from testbed.guest.job_entry import JobContext, OrderLine
 from testbed.guest.kernel_modules import DRIVER, load_tunnel
-from testbed.guest.middlebox import (
-    Translations,
-    add_ipv6,
-    add_spare_routes,
-    set_carrier,
-    shape_loopback,
-)
 from testbed.guest.namespaces import allow_algorithms, available_algorithms, network_namespace
 from testbed.guest.network import LiveNetwork, cabled_network
 from testbed.guest.packet_ring import WHOLE, PacketRing, block_size
@@ -97,8 +91,8 @@ def perform(data: Any, job: JobContext) -> None:
     with cabled_network(
         spec.topology, disposable=True, has_lines=job.virtual, bridges=True, ways=ways
     ) as live:
-        add_ipv6(live)
-        add_spare_routes(live)
+        middlebox.add_ipv6(live)
+        middlebox.add_spare_routes(live)
         allow_algorithms(available_algorithms())
         for host in hosts:
             make_root(host, live.pid(host), spec.folders)
@@ -115,7 +109,6 @@ def perform(data: Any, job: JobContext) -> None:
         try:
             network.obey(OrderLine())
         finally:
-            network.kill_all()
             captures.end()
 
 
@@ -149,18 +142,18 @@ class DrivenNetwork:
         self._programs: list[UserProgram] = []
         self._channels = {port.name: port.channel for port in live.topology.ports if port.channel}
         self._shaped, self._changes = dict(self._channels), list[LinkValues]()
-        self._translations = Translations(live)
+        self._translations = middlebox.Translations(live)
         self._begun, self._clock = time.monotonic_ns(), time.time_ns()
 
     def obey(self, line: OrderLine) -> None:
         """Carry out orders until one says to end."""
         message = self._message({"ok": None})
-        while (order := line.next(message))["do"] != "end":
-            message = self._message(self._answer(order))
-
-    def kill_all(self) -> None:
-        for program in self._programs:
-            program.kill()
+        try:
+            while (order := line.next(message))["do"] != "end":
+                message = self._message(self._answer(order))
+        finally:
+            for program in self._programs:
+                program.kill()
 
     def _answer(self, order: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -181,9 +174,8 @@ class DrivenNetwork:
 
     def _do_start(self, host: str, **start: Any) -> None:
         wanted: ProgramStart = from_data(ProgramStart, start)
-        program = UserProgram(self._live.pid(host), host, wanted, self._loop)
-        program.watch(self._now)
-        self._programs.append(program)
+        pid = self._live.pid(host)
+        self._programs.append(UserProgram(pid, host, wanted, self._loop, self._now))
 
     def _do_wait(self, program: int, timeout: int) -> bool:
         waited = self._programs[program]
@@ -195,7 +187,7 @@ class DrivenNetwork:
         return waited.has_printed(wanted)
 
     def _do_wait_port(self, host: str, port: int | None, timeout: int) -> bool:
-        deadline = self._moment(timeout)
+        deadline = time.monotonic_ns() + timeout
         while not (listens := self._listens(host, port)) and time.monotonic_ns() < deadline:
             if all(program.ended_at is not None for program in self._programs):
                 break
@@ -220,10 +212,7 @@ class DrivenNetwork:
         self._until(lambda: False, timeout)
 
     def _until(self, holds: Callable[[], bool], timeout: int) -> bool:
-        return self._loop.run(holds, self._moment(timeout))
-
-    def _moment(self, later: int) -> int:
-        return time.monotonic_ns() + later
+        return self._loop.run(holds, time.monotonic_ns() + timeout)
 
     def _do_link(
         self, ports: list[str], values: dict[str, Any], at: int, lasts: int | None
@@ -267,7 +256,7 @@ class DrivenNetwork:
         return self._faults.reset(ends, self._captures.place)
 
     def _do_carrier(self, interface: str, up: bool, at: int, lasts: int | None) -> None:
-        change = partial(set_carrier, self._live, interface)
+        change = partial(middlebox.set_carrier, self._live, interface)
         self._later(at, lambda: change(up), lasts, lambda: change(not up))
 
     def _later(
@@ -278,7 +267,7 @@ class DrivenNetwork:
         end: Callable[[], None] = lambda: None,
     ) -> None:
         """Do something `at` ns from now, which is at once for 0, and its end `lasts` ns later."""
-        moment = self._moment(at)
+        moment = time.monotonic_ns() + at
         self._loop.at(moment, begin)
         if lasts is not None:
             self._loop.at(moment + lasts, end)
@@ -303,7 +292,7 @@ class DrivenNetwork:
 
     def _do_loopback(self, host: str, values: dict[str, Any]) -> None:
         self._captures.begin(host, "lo", f"{host}-lo")
-        shape_loopback(self._live, host, from_data(Channel, values))
+        middlebox.shape_loopback(self._live, host, from_data(Channel, values))
 
     def _do_packets(self) -> list[str]:
         return self._captures.write()

@@ -139,7 +139,11 @@ class _Desk:
 
     def _take(self) -> None:
         """Handle all packets that wait."""
-        while packet := self._next():
+        while True:
+            try:
+                packet = self._in.recv(_LONGEST)
+            except BlockingIOError:
+                return
             frame = EthernetFrame(packet[_VNET.size :])
             hit = next((put for put in self._put.values() if put.hits_frame(frame)), None)
             if hit:
@@ -151,13 +155,6 @@ class _Desk:
                     put.held = [(held, left - 1) for held, left in put.held]
                     while put.held and put.held[0][1] <= 0:  # enough others have passed
                         self._send(put.held.pop(0)[0])
-
-    def _next(self) -> bytes:
-        """Return the next packet that waits; empty if there is none."""
-        try:
-            return self._in.recv(_LONGEST)
-        except BlockingIOError:
-            return b""
 
     def _send(self, packet: bytes) -> None:
         """Send a packet to the port's delay line. Without a carrier it is lost."""

@@ -20,7 +20,7 @@ import shutil
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -138,19 +138,15 @@ class JobContext:
         """The environment of programs that are to make fewer calls of their kernel."""
         return {"LD_PRELOAD": str(self.preload)} if self.preload else {}
 
-    @contextmanager
-    def ticking(self) -> Iterator[None]:
-        """Tell the progress bar the time, second by second, during the block."""
-        with self._ticker:
-            self._tick()
-            yield
+    def tick(self) -> ExitStack:
+        """Tell the progress bar the time, second by second, until what it returns is closed."""
 
-    def _tick(self) -> None:
         def work(stop: Stop) -> None:
             while not stop.wait(_TICK):
                 self.tell()
 
         self._ticker.enter_context(in_background("progress", work))
+        return self._ticker
 
     def start_links(self) -> None:
         """Cross the line before links are shaped; the switches know all ways by now."""
@@ -163,7 +159,7 @@ class JobContext:
         self._ticker.close()
         self.line.flows()
         self._flows_began = time.monotonic()
-        self._tick()
+        self.tick()
 
     def end_flows(self) -> None:
         """Stop counting: what follows prepares the next line."""
@@ -172,8 +168,7 @@ class JobContext:
     @property
     def elapsed(self) -> float:
         """Seconds in which flows went on, without those that pass until a start line."""
-        began = self._flows_began
-        since = time.monotonic() - began if began is not None else 0.0
+        since = 0.0 if self._flows_began is None else time.monotonic() - self._flows_began
         return round(self._measured + since, 9)
 
     def enter(self, phase: str) -> None:
@@ -273,7 +268,7 @@ def _attempt(job: JobContext) -> dict[str, Any]:
         if job.virtual:
             job.line = StartLine(order.get("seed", 0), order.get("clock", 0), START_LINE)
         OFFERED.update(order.get("disciplines", {}))
-        with job.ticking():
+        with job.tick():
             if job.open_vswitch:
                 start_open_vswitch()
             importlib.import_module(order["module"]).perform(order["data"], job)

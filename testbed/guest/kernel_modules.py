@@ -100,21 +100,18 @@ def loaded(modules: Sequence[KernelModule], job: JobContext) -> Iterator[list[di
     if modules:
         # A guest prints everything: what the kernel says of a crash is the student's answer.
         _LOUDNESS.write_text("7")
-    yield [_inserted(module, job) for module in modules]
+    rows = []
+    for module in modules:
+        file = job.work / f"{module.name}.ko"
+        file.write_bytes(job.attached(file.name))
+        job.enter(f"loading {module.name}")
+        insert(module.name, file)
+        file.unlink()
+        rows.append(_row(module, job))
+        allow_algorithms([*allowed_algorithms(), module.algorithm])  # every host may choose it
+    yield rows
     for module in reversed(modules):  # after a failure they stay: the whole guest ends
         remove(module.name)
-
-
-def _inserted(module: KernelModule, job: JobContext) -> dict[str, Any]:
-    """Load a module into a guest, and let every host choose what it registered."""
-    file = job.work / f"{module.name}.ko"
-    file.write_bytes(job.attached(file.name))
-    job.enter(f"loading {module.name}")
-    insert(module.name, file)
-    file.unlink()
-    row = _row(module, job)
-    allow_algorithms([*allowed_algorithms(), module.algorithm])
-    return row
 
 
 def _row(module: KernelModule, job: JobContext) -> dict[str, Any]:

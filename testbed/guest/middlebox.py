@@ -16,18 +16,8 @@ from dataclasses import dataclass, field
 from testbed.guest import netlink, shaping
 from testbed.guest.namespaces import network_namespace, set_sysctl
 from testbed.guest.network import LiveNetwork, addressing
-from topologies.addresses import (
-    EVERYWHERE,
-    IPV6_PREFIX,
-    Interface,
-    address_of,
-    interfaces,
-    interfaces_of,
-    ipv6_of,
-    neighbours,
-    routes,
-    spare_routes,
-)
+from topologies import addresses
+from topologies.addresses import IPV6_PREFIX, Interface, interfaces_of, ipv6_of
 from topologies.errors import UsageError
 from topologies.spec import Channel
 
@@ -62,18 +52,18 @@ def set_ipv6(live: LiveNetwork, node: str) -> None:
     with network_namespace(live.pid(node)):
         for interface in interfaces_of(live.topology, node):
             name = interface.port.name
-            pairs = neighbours(live.topology, interface)
+            pairs = addresses.neighbours(live.topology, interface)
             requests += [netlink.address(name, ipv6_of(interface.address), IPV6_PREFIX)]
             requests += netlink.neighbours(name, ((ipv6_of(at), mac) for at, mac in pairs))
         requests += (
             netlink.route(_ipv6_network(route.network), ipv6_of(route.gateway))
-            for route in routes(live.topology, node)
+            for route in addresses.routes(live.topology, node)
         )
         netlink.apply(requests)
 
 
 def _ipv6_network(network: str) -> str:
-    if network == EVERYWHERE:
+    if network == addresses.EVERYWHERE:
         return "::/0"
     return f"{ipv6_of(network.partition('/')[0])}/{IPV6_PREFIX}"
 
@@ -86,7 +76,7 @@ _FIRST_PORT, _BLOCK, _BLOCKS = 0x8000, 0x1000, 8  # of hosts that share an outer
 def add_spare_routes(live: LiveNetwork) -> None:
     """Give hosts with several interfaces the routes over the others. Raises TcplabError."""
     for host in live.topology.named("host"):
-        ways = spare_routes(live.topology, host)
+        ways = addresses.spare_routes(live.topology, host)
         if not ways:
             continue
         names = ["all", *(port.name for port in live.topology.ports_of[host])]
@@ -148,13 +138,17 @@ class Translations:
             problem = f"{router} cannot translate {', '.join(hosts)} to one address."
             raise UsageError(problem, f"Name at most {_BLOCKS} hosts, and leave a port outside.")
         self.count += 1
-        addresses = [self._translate(interface, hosts) for interface in outer]
-        return addresses[0]
+        first, *_ = [self._translate(interface, hosts) for interface in outer]
+        return first
 
     def _translate(self, outer: Interface, hosts: Sequence[str]) -> str:
         start = ".".join(outer.address.split(".")[:2])
         public = f"{start}.{_OUTER}.{self.count}"
-        self._tell_neighbours(outer, public)
+        # The other nodes of the segment get a permanent neighbour for the address.
+        for other in addresses.interfaces(self.live.topology):
+            if other.segment == outer.segment and other != outer:
+                line = f"{public} lladdr {outer.mac} dev {other.port.name} nud permanent"
+                self.live.output(other.port.node, ["ip", "neighbour", "replace", *line.split()])
         self.ports.setdefault(outer.port.name, set())
         self.live.hook(outer.port)
         lines: list[str] = []
@@ -170,7 +164,7 @@ class Translations:
         return public
 
     def _rules(self, outer: Interface, host: str, public: str, block: str) -> Iterator[str]:
-        address = address_of(self.live.topology, host)
+        address = addresses.address_of(self.live.topology, host)
         known = self.ports[outer.port.name]
         preference = 1 + self.live.topology.named("host").index(host)
         rules = {
@@ -184,10 +178,3 @@ class Translations:
                 yield f"filter del {place}"
             yield f"filter add {place} u32 {rule}"
         known.add(host)
-
-    def _tell_neighbours(self, outer: Interface, public: str) -> None:
-        """Give the other nodes of the segment a permanent neighbour for the address."""
-        for other in interfaces(self.live.topology):
-            if other.segment == outer.segment and other != outer:
-                line = f"{public} lladdr {outer.mac} dev {other.port.name} nud permanent"
-                self.live.output(other.port.node, ["ip", "neighbour", "replace", *line.split()])

@@ -36,13 +36,12 @@ def prepare_programs() -> None:
             (PLACE / name).write_text(f"#!/bin/sh\n{command}\n")
             (PLACE / name).chmod(0o755)
     os.environ["PATH"] += f":{PLACE}"
-    mininet.net.waitListening = _wait_for_iperf
 
+    def wait_for_iperf(client: Any, server: str, port: int) -> bool:
+        command = f"iperf -p {port} -n 1K -c {server}"
+        return any("/sec" in client.cmd(command) for _ in range(_TRIALS))
 
-def _wait_for_iperf(client: Any, server: str, port: int) -> bool:
-    """Send a little, until a server of iperf takes it; return whether it does."""
-    command = f"iperf -p {port} -n 1K -c {server}"
-    return any("/sec" in client.cmd(command) for _ in range(_TRIALS))
+    mininet.net.waitListening = wait_for_iperf
 
 
 class ShapedCLI(CLI):  # type: ignore[misc]  # Mininet has no types

@@ -18,6 +18,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from topologies.errors import TcplabError
 from topologies.units import Size
@@ -140,10 +141,10 @@ def _packed(at: str) -> tuple[int, bytes]:
 
 def apply(requests: Iterable[NetlinkRequest]) -> None:
     """Carry out requests in order. Raises TcplabError for the first that the kernel refused."""
-    waiting = list(requests)
+    waiting = iter(requests)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
-        for start in range(0, len(waiting), _TOGETHER):
-            _together(control, waiting[start : start + _TOGETHER])
+        while some := list(islice(waiting, _TOGETHER)):
+            _together(control, some)
 
 
 def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:

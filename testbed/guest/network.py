@@ -270,8 +270,8 @@ class LiveNetwork:
     def reorder(self) -> None:
         """Give reordering hosts their qdiscs and filter, and check what the kernel made of them."""
         for reordering in self.topology.reordering:
-            name, peer = f"{reordering.host}-eth0", address_of(self.topology, reordering.peer)
-            host = reordering.host
+            host, name = reordering.host, f"{reordering.host}-eth0"
+            peer = address_of(self.topology, reordering.peer)
             self.batch(host, ["tc"], shaping.reordering_commands(name, peer, reordering))
             filters = json_value(self.output(host, ["tc", "-j", "filter", "show", "dev", name]))
             rows = self._qdisc_rows(host)

@@ -125,18 +125,14 @@ class PacketRing:
                 continue  # it comes in as well
             data = memory[begin : begin + min(kept, most)]
             if status & _HAS_TAG:
-                data, length = _tagged(data, memory, frame, status), length + _TAG
+                # The tag of a VLAN, which the kernel keeps apart.
+                tag, kind = _VLAN_OF.unpack_from(memory, frame + _VLAN_AT)
+                tagged = struct.pack(">HH", kind if status & _HAS_PROTOCOL else _VLAN, tag & 0xFFFF)
+                data, length = data[:_MACS] + tagged + data[_MACS:], length + _TAG
             take(pack(seconds, nanoseconds, len(data), length))
             take(data)
         self._at = at
         return pieces
-
-
-def _tagged(data: bytes, memory: mmap.mmap, frame: int, status: int) -> bytes:
-    """Put the tag of a VLAN back, which the kernel keeps apart."""
-    tag, kind = _VLAN_OF.unpack_from(memory, frame + _VLAN_AT)
-    protocol = kind if status & _HAS_PROTOCOL else _VLAN
-    return data[:_MACS] + struct.pack(">HH", protocol, tag & 0xFFFF) + data[_MACS:]
 
 
 def frames_of(file: Path) -> Iterator[tuple[int, bytes]]:

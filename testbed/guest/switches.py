@@ -92,14 +92,12 @@ def send_first_packet(
     with receiver, sender:
         receiver.bind((address_of(topology, target), 0))
         sender.connect(receiver.getsockname())
-        what = f"a datagram from {source} to {target}"
-        wait_for(what, lambda: _arrives(sender, receiver), _READY)
 
+        def arrives() -> bool:  # a cable drops what comes too early
+            sender.send(b"")
+            return bool(select([receiver], [], [], _LOOK)[0])
 
-def _arrives(sender: socket.socket, receiver: socket.socket) -> bool:
-    """Return whether a datagram arrives at once; a cable drops what comes too early."""
-    sender.send(b"")
-    return bool(select([receiver], [], [], _LOOK)[0])
+        wait_for(f"a datagram from {source} to {target}", arrives, _READY)
 
 
 _ADD_BRIDGE, _ADD_PORT = 0x89A0, 0x89A2  # SIOCBRADDBR, SIOCBRADDIF

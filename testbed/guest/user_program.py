@@ -96,36 +96,28 @@ class ProgramStart:
 
 
 class UserProgram:
-    """A started program. `news` is what it printed since it was asked last."""
+    """A started program. `news` is what it printed since it was asked last; `now` is the time."""
 
-    def __init__(self, pid: int, host: str, start: ProgramStart, loop: EventLoop) -> None:
+    def __init__(
+        self, pid: int, host: str, start: ProgramStart, loop: EventLoop, now: Callable[[], int]
+    ) -> None:
         self.ended_at: int | None = None
         self._told = False
         self._loop = loop
         self._printed = {"stdout": bytearray(), "stderr": bytearray()}
         self._fresh = {"stdout": 0, "stderr": 0}
         self._process = _started(pid, host, start)
-        self._pipes = {name: getattr(self._process, name).fileno() for name in self._printed}
-        for name, pipe in self._pipes.items():
-            loop.watch(pipe, self._reader(name))
-        self._end = os.pidfd_open(self._process.pid)
-
-    def watch(self, now: Callable[[], int]) -> None:
-        """Notice its end, with the time `now`."""
+        for name in self._printed:
+            self._watch(name)
+        end = os.pidfd_open(self._process.pid)
 
         def ended() -> None:
-            self._loop.forget(self._end)
-            os.close(self._end)
+            loop.forget(end)
+            os.close(end)
             self._process.wait()
             self.ended_at = now()
 
-        self._loop.watch(self._end, ended)
-
-    @property
-    def status(self) -> int | None:
-        """Its exit status as a shell says it; None while it runs."""
-        code = self._process.returncode
-        return code if code is None or code >= 0 else 128 - code
+        loop.watch(end, ended)
 
     def has_printed(self, text: bytes) -> bool:
         return any(text in printed for printed in self._printed.values())
@@ -139,7 +131,9 @@ class UserProgram:
         ended, self._told = self.ended_at is not None and not self._told, self.ended_at is not None
         if not ended and not any(texts.values()):
             return {}
-        return {**texts, "status": self.status, "ended_at": self.ended_at}
+        code = self._process.returncode  # None while it runs; of a signal, as a shell says it
+        status = code if code is None or code >= 0 else 128 - code
+        return {**texts, "status": status, "ended_at": self.ended_at}
 
     def signal(self, number: int) -> None:
         """Send a signal to it, unless it has ended."""
@@ -151,16 +145,17 @@ class UserProgram:
         if self.ended_at is None:
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _reader(self, name: str) -> Callable[[], None]:
+    def _watch(self, name: str) -> None:
+        stream = getattr(self._process, name)
+
         def read() -> None:
-            pipe = self._pipes[name]
-            if piece := os.read(pipe, _PIECE):
+            if piece := os.read(stream.fileno(), _PIECE):
                 self._printed[name] += piece
             else:
-                self._loop.forget(pipe)
-                getattr(self._process, name).close()
+                self._loop.forget(stream.fileno())
+                stream.close()
 
-        return read
+        self._loop.watch(stream.fileno(), read)
 
 
 def _started(pid: int, host: str, start: ProgramStart) -> subprocess.Popen[bytes]:

@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -68,15 +68,6 @@ class Limits:
     output_files: int = 20_000
 
 
-@dataclass(frozen=True)
-class JobEnd:
-    """The end of a job that was not stopped: its exit status and its usage."""
-
-    status: int
-    wall_seconds: float
-    taken: ProcessUsage
-
-
 @contextmanager
 def started(
     command: list[str], console: IO[bytes], descriptors: list[int], processor: int | None = None
@@ -116,13 +107,18 @@ class WallLimit(TcplabError):
 
 @dataclass
 class FollowedJob:
-    """A job that is followed: its phase and clock as it last wrote them, and what it has taken."""
+    """A job that is followed: its phase and clock as it last wrote them, and what it has taken.
+
+    `before` are the processor seconds that its process had taken when the job began.
+    """
 
     process: subprocess.Popen[bytes]
     out: Path
     limits: Limits
+    before: float = 0.0
     phase: str = "starting"
     elapsed: float = 0.0
+    wall_seconds: float = 0.0
     taken: ProcessUsage = field(default_factory=ProcessUsage)
     begun: float = field(default_factory=time.monotonic)
     _offset: int = 0
@@ -132,10 +128,12 @@ class FollowedJob:
         while not wait_until_ended(self.process, _POLL):
             yield self.look()
         self._read_events()
+        self.wall_seconds = time.monotonic() - self.begun
 
     def look(self) -> ProcessUsage:
         """Return what it takes now, and read what it tells. Raises WallLimit."""
-        if time.monotonic() - self.begun > self.limits.wall_seconds:
+        self.wall_seconds = time.monotonic() - self.begun
+        if self.wall_seconds > self.limits.wall_seconds:
             stopped = f"The run was stopped {LIMIT} {self.limits.wall_seconds:g} s of wall time"
             remedy = f"Look at {LOG} in the run's folder; raise the limit with --limit."
             raise WallLimit(f"{stopped}: perhaps a program spins.", remedy)
@@ -144,10 +142,10 @@ class FollowedJob:
         self.taken = ProcessUsage(max(taken.cpu, latest.cpu), max(taken.peak, latest.peak))
         return latest
 
-    def end(self, before: float = 0.0) -> JobEnd:
-        """Return how it ended, after its last look; `before` are processor seconds of before."""
-        taken = replace(self.taken, cpu=self.taken.cpu - before)
-        return JobEnd(self.process.returncode or 0, time.monotonic() - self.begun, taken)
+    def usage(self, out: Path) -> Usage:
+        """Return what it says of itself in `out` after its end. Raises TcplabError."""
+        clock = clock_at_end(out, self.process.returncode or 0)
+        return Usage(clock, self.wall_seconds, self.taken.cpu - self.before, self.taken.peak)
 
     def _read_events(self) -> None:
         """Read new events, of which the last complete one counts."""
@@ -166,20 +164,17 @@ class FollowedJob:
             self.elapsed = _number(event.get("elapsed"))
 
 
-def usage_of(ended: JobEnd, out: Path) -> Usage:
-    """Return what an ended job says of itself. Raises TcplabError with its own message."""
-    return Usage(_verdict(out, ended.status), ended.wall_seconds, ended.taken.cpu, ended.taken.peak)
-
-
-def _verdict(out: Path, status: int) -> float:
-    """Return the seconds that a job's clock showed at its good end."""
+def clock_at_end(out: Path, status: int) -> float:
+    """Return the seconds that a job's clock showed at its good end. Raises TcplabError."""
     if why := _SIGNALS.get(status - _BY_SIGNAL):
         raise TcplabError(f"{NO_RESULT}: {why}.", "Only its guest was ended.")
     if not untrusted.is_file(out, RESULT):
         if shutil.disk_usage(out).free < _FULL:
             problem = f"The disk of {out} is full."
             raise TcplabError(problem, "Free space and run again; what was measured is kept.")
-        words = _last_words(out)
+        texts = (untrusted.tail_if_any(out, name, _LONGEST) for name in (CONSOLE, LOG))
+        lines = [line[:_LONGEST_LINE] for text in texts for line in text.splitlines()[-8:]]
+        words = _sentence("\n".join(lines)).strip() or "(none)"
         remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in words)
         raise TcplabError(f"{NO_RESULT} (status {status}). Its last words:\n{words}\n", remedy)
     result = _object(untrusted.content(out, RESULT, _MOST_RESULT), RESULT)
@@ -205,12 +200,6 @@ def _sentence(value: object, otherwise: str = "") -> str:
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < _LATEST else 0.0
-
-
-def _last_words(out: Path) -> str:
-    texts = (untrusted.tail_if_any(out, name, _LONGEST) for name in (CONSOLE, LOG))
-    lines = [line[:_LONGEST_LINE] for text in texts for line in text.splitlines()[-8:]]
-    return _sentence("\n".join(lines)).strip() or "(none)"
 
 
 _SIGN = "tcplab: "

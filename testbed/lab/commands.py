@@ -194,17 +194,16 @@ def remove_kernel(name: str, report: BuildReport) -> list[BuiltKernel]:
     return named
 
 
+_PATH = click.Path(path_type=Path)
+
+
 @click.group("image")
 def commands() -> None:
     """The lab kernel and the guest's image."""
 
 
 @commands.command("build")
-@click.option(
-    "--source",
-    type=click.Path(path_type=Path),
-    help="A linux-VERSION.tar.xz to build the kernel from.",
-)
+@click.option("--source", type=_PATH, help="A linux-VERSION.tar.xz to build the kernel from.")
 @click.option("--rebuild", is_flag=True, help="Build what is ready as well.")
 def build_command(source: Path | None, rebuild: bool) -> None:
     """Build what is missing."""
@@ -215,7 +214,7 @@ def build_command(source: Path | None, rebuild: bool) -> None:
 
 
 @commands.command("export")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=_PATH)
 def export_command(file: Path) -> None:
     """Write kernel and image into one FILE for another machine."""
     with shown(sys.stderr) as report:

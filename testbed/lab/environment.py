@@ -83,7 +83,13 @@ def make_ready(environment: Environment, lock: str, state: str) -> None:
     with scratch.gate(place.with_name(f"{place.name}.lock")):
         if environment.is_ready(lock, state):
             return
-        require_own(place)
+        if place.is_symlink():
+            problem = f"{place} is a link to another environment."
+            raise TcplabError(problem, f"Remove the link: rm {place}")
+        # An empty folder may be a mount.
+        if place.exists() and any(place.iterdir()) and not (place / MARK).exists():
+            problem = f"{place} was not made by tcplab."
+            raise TcplabError(problem, f"Move it away: mv {place} {place}-mine")
         if not works(environment):
             create(environment)
         for stamp in place.glob("stamp-*"):
@@ -96,17 +102,6 @@ def make_ready(environment: Environment, lock: str, state: str) -> None:
         if owner := invoking_user():  # under sudo everything still belongs to who typed it
             for path in (place, *place.rglob("*")):
                 os.chown(path, *owner, follow_symlinks=False)
-
-
-def require_own(place: Path) -> None:
-    """Raises TcplabError for an environment that the launcher did not make at this place."""
-    if place.is_symlink():
-        problem = f"{place} is a link to another environment."
-        raise TcplabError(problem, f"Remove the link: rm {place}")
-    # An empty folder may be a mount.
-    if place.exists() and any(place.iterdir()) and not (place / MARK).exists():
-        problem = f"{place} was not made by tcplab."
-        raise TcplabError(problem, f"Move it away: mv {place} {place}-mine")
 
 
 def works(environment: Environment) -> bool:
@@ -196,14 +191,13 @@ def run(command: Sequence[str | Path]) -> None:
             printed.append(line)
             if line.strip().startswith(_SHOWN):
                 print(f"  {line.strip()}", file=sys.stderr)
-    if not process.returncode:
-        return
     output = "".join(printed)
-    for sign, problem_and_remedy in _CAUSES.items():
-        if sign in output:
-            raise TcplabError(*problem_and_remedy)
-    remedy = f"Correct what it names {_AGAIN}"
-    raise CommandError(" ".join(map(str, command)), process.returncode, output, remedy)
+    if process.returncode:
+        for sign, problem_and_remedy in _CAUSES.items():
+            if sign in output:
+                raise TcplabError(*problem_and_remedy)
+        remedy = f"Correct what it names {_AGAIN}"
+        raise CommandError(" ".join(map(str, command)), process.returncode, output, remedy)
 
 
 def _say(text: str) -> None:
@@ -215,18 +209,13 @@ def needs_lab(words: Sequence[str]) -> bool:
     return bool(words) and words[0] in _NEED_LAB and not _NEED_NO_LAB & {*words}
 
 
-def begin_image() -> None:
-    """Start to make the image if it is absent; the command that needs it reports a failure."""
-    if not cache.manifest_of(parts()[-1]):
-        quiet = subprocess.DEVNULL
-        subprocess.Popen(command("testbed.lab.ready"), stdin=quiet, stdout=quiet, stderr=quiet)
-
-
 def main(place: str, lock: str, state: str, *words: str) -> None:
     """Make the environment at `place` ready for a command, or exit with one message."""
     try:
-        if needs_lab(words):
-            begin_image()
+        if needs_lab(words) and not cache.manifest_of(parts()[-1]):
+            # The command that needs the image reports a failure of its making.
+            quiet = subprocess.DEVNULL
+            subprocess.Popen(command("testbed.lab.ready"), stdin=quiet, stdout=quiet, stderr=quiet)
         make_ready(Environment(Path(place)), lock, state)
     except TcplabError as error:
         sys.exit(f"tcplab: {error}")

@@ -17,16 +17,9 @@ from testbed.builds import BuildReport, Workshop, cache
 from testbed.builds.cache import Facts, Recipe
 from testbed.lab.image import IMAGE, image_recipe
 from testbed.lab.kernel import HERE, OPEN_VSWITCH, ORDERS_PATCH, kernel_version
+from testbed.lab.kernel import recipe as kernel_recipes
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
-from testbed.lab.kernel.recipe import (
-    MODULE_TREE,
-    SELFTESTS,
-    TUNNEL,
-    compiler,
-    kernel_recipe,
-    modules_recipe,
-    require_processor,
-)
+from testbed.lab.kernel.recipe import MODULE_TREE, SELFTESTS, TUNNEL, compiler
 from testbed.lab.tools import sealed
 from topologies.errors import TcplabError
 from topologies.notation import toml_file
@@ -60,13 +53,13 @@ def build_init(workshop: Workshop) -> Facts:
 
 def kernel_part(choice: KernelChoice = LAB_KERNEL, source: Path | None = None) -> Recipe:
     """Return the recipe of a kernel; only the lab's own may come from another machine."""
-    recipe = kernel_recipe(choice, source)
+    recipe = kernel_recipes.kernel_recipe(choice, source)
     return replace(recipe, tools=toolchain()) if choice.is_default else recipe
 
 
 def modules_part() -> Recipe:
     """Return the recipe of what modules need of the lab's own kernel."""
-    return modules_recipe(kernel_part())
+    return kernel_recipes.modules_recipe(kernel_part())
 
 
 def toolchain() -> str:
@@ -88,19 +81,14 @@ def released_lab() -> dict[str, Any]:
 
 def release_of(digests: Mapping[str, str]) -> str:
     """Return the release whose lab has these digests, as `tcplab 1.2`, or another origin."""
-    known, with_code = released_lab(), _digests_with_code()
+    known = released_lab()
     if known["digests"].items() <= digests.items():
         return f"tcplab {known['version']}"
-    return CHECKOUT if with_code and with_code.items() <= digests.items() else NOT_A_RELEASE
-
-
-@functools.cache
-def _digests_with_code() -> dict[str, str]:
-    """Return the digests of kernel and first process as they come; empty if a source changed."""
-    manifests = [
-        cache.prebuilt_manifest(part.name, part.key) for part in (kernel_part(), init_part())
-    ]
-    return stated_digests(filter(None, manifests)) if all(manifests) else {}
+    # Those of kernel and first process as they come with the code, unless a source changed.
+    parts = kernel_part(), init_part()
+    manifests = [each for part in parts if (each := cache.prebuilt_manifest(part.name, part.key))]
+    is_whole = len(manifests) == len(parts) and stated_digests(manifests).items() <= digests.items()
+    return CHECKOUT if is_whole else NOT_A_RELEASE
 
 
 def state_release(version: str, digests: Mapping[str, str]) -> None:
@@ -130,10 +118,6 @@ def stated_digests(manifests: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Return these digests as the manifests of entries state them, without reading files."""
     listed = {name: row["sha256"] for stated in manifests for name, row in stated["files"].items()}
     return digests_of_parts(listed)
-
-
-if __name__ == "__main__":
-    cache.ready(parts()[-1], BuildReport())
 
 
 @dataclass(frozen=True)
@@ -170,7 +154,7 @@ def lab(
     rebuild: bool = False,
 ) -> Lab:
     """Return the lab of this source tree, built if need be. Raises TcplabError, CommandError."""
-    require_processor()
+    kernel_recipes.require_processor()
     if not rebuild and (ready := lab_if_ready(kernel)):
         return ready
     report, recipes = report or BuildReport(), parts(kernel, source)

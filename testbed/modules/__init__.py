@@ -118,7 +118,10 @@ def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
     os.replace(product, workshop.folder / WITH_LINES)
     strip = [*LIMITS, *_STRIP, LOADED, WITH_LINES]
     workshop.run(f"Stripping {module.name}", strip, bare=True)
-    _forget_old()
+    modules = sorted(cache.folder().glob("module-*/"), key=lambda folder: folder.stat().st_mtime)
+    for folder in modules[:-_KEPT]:  # those that were built longest ago
+        shutil.rmtree(folder, ignore_errors=True)  # another build may do the same
+        folder.with_suffix(".log").unlink(missing_ok=True)
     return {"module": module.name, "source": module.digest, "warnings": _essence(output)}
 
 
@@ -135,11 +138,3 @@ def _essence(output: str) -> str:
     """Return the lines of the compiler and of modpost, without those of make."""
     lines = (line.replace(f"{FOLDER}/module/", "") for line in output.splitlines())
     return "\n".join(line for line in lines if line.strip() and not _NOISE.match(line))
-
-
-def _forget_old() -> None:
-    """Remove the modules that were built longest ago."""
-    entries = sorted(cache.folder().glob("module-*/"), key=lambda folder: folder.stat().st_mtime)
-    for folder in entries[:-_KEPT]:
-        shutil.rmtree(folder, ignore_errors=True)  # another build may do the same
-        folder.with_suffix(".log").unlink(missing_ok=True)

@@ -67,14 +67,12 @@ def backtrace(
     without: tuple[str, ...] = (),
 ) -> str:
     """Return a line for each function, innermost first, but of those that begin with `without`."""
-    told = (frame for frame in frames_in(console) if not frame.function.startswith(without))
-    frames = list(islice(told, _FRAMES))
-    built_modules = {built.module.name: built for built in modules}
+    frames = (frame for frame in frames_in(console) if not frame.function.startswith(without))
+    built = {each.module.name: each for each in modules}
     bugs = _BUG.findall(console)
     lines = [f"  {function} at {file}:{number}\n" for file, number, function in bugs]
-    for frame in frames:
-        place = _place(built_modules.get(frame.module), kernel, frame)
-        lines.append(f"  {frame.function}{place}\n")
+    for frame in islice(frames, _FRAMES):
+        lines.append(f"  {frame.function}{_place(built.get(frame.module), kernel, frame)}\n")
     return "".join(lines)
 
 
@@ -126,40 +124,23 @@ def _line(program: Path, frame: StackFrame) -> tuple[str, int]:
             section = ["-j", row[6]] if frame.module else []
             address = int(row[1], 16) + frame.offset - (not frame.exact)
             command = [*LIMITS, *_ADDRESS_TO_LINE, *section, f"{address:#x}"]
-            return _written_in(workshop.run("Finding the line", command, bare=True))
+            printed = workshop.run("Finding the line", command, bare=True)
         except (CommandError, OSError, StopIteration):
             return "", 0
-
-
-def _written_in(printed: str) -> tuple[str, int]:
-    """Return file and line that addr2line printed: of what is inlined from a header, its use."""
     places = [line.split(" (")[0].rpartition(":")[::2] for line in printed.splitlines()]
+    # Of what is inlined from a header, its use.
     file, number = next((place for place in places if place[0].endswith(".c")), places[0])
     name = file.rpartition("/tree/")[2].removeprefix("./")
     return name, int(number) if number.isdecimal() else 0
 
 
 _MOST, _SMALLEST_SHARE = 3, 0.1
-_ALLOCATOR = "mm/slub.c"  # its pages are those of everybody who asked it for less than one
-_UNITS = ("B", "KiB", "MiB", "GiB")
+_ALLOCATOR = "mm/slub.c:"  # its pages are those of everybody who asked it for less than one
+_UNITS = {"B": 0, "KiB": 1, "MiB": 2, "GiB": 3}
 # mm/show_mem.c: size, calls, FILE:LINE, the module's name, the function
 _HOLDER = re.compile(
-    r"(?m)^\[[ \d.]+\] +([\d.]+ (?:B|KiB|MiB|GiB)) +\d+ (\S+):(\d+)(?: \[\w+\])? func:(\S+)$"
+    r"(?m)^\[[ \d.]+\] +([\d.]+) (B|KiB|MiB|GiB) +\d+ (\S+:\d+)(?: \[\w+\])? func:(\S+)$"
 )
-
-
-@dataclass(frozen=True)
-class MemoryHolder:
-    """A line of the kernel's source, and what was allocated there and not freed (as 950 MiB)."""
-
-    size: str
-    place: str
-    function: str
-
-    @property
-    def size_bytes(self) -> float:
-        number, unit = self.size.split()
-        return float(number) * 1024.0 ** _UNITS.index(unit)
 
 
 def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
@@ -168,12 +149,16 @@ def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
     return chosen(f"{kernel.name}+{patch}") if patch else None
 
 
-def memory_holders(console: str) -> list[MemoryHolder]:
-    """Return the largest holders of used-up memory; empty if the kernel printed none."""
-    found = (each for each in _HOLDER.findall(console) if each[1] != _ALLOCATOR)
-    holders = [MemoryHolder(size, f"{file}:{at}", name) for size, file, at, name in found][:_MOST]
-    smallest = _SMALLEST_SHARE * holders[0].size_bytes if holders else 0.0
-    return [holder for holder in holders if holder.size_bytes >= smallest]
+def _memory_holders(console: str) -> str:
+    """Return rows of the largest holders of used-up memory; empty if the kernel printed none."""
+    rows, smallest = "", 0.0
+    found = (each for each in _HOLDER.findall(console) if not each[2].startswith(_ALLOCATOR))
+    for number, unit, place, function in islice(found, _MOST):
+        size = float(number) * 1024 ** _UNITS[unit]
+        smallest = smallest or _SMALLEST_SHARE * size
+        if size >= smallest:
+            rows += f"  {number} {unit}: {function} at {place}\n"
+    return f"Most is held by:\n{rows}" if rows else ""
 
 
 _MEANINGS = {  # how the lab kernel's panics begin (arch/um/kernel/trap.c), and what they mean
@@ -210,26 +195,22 @@ def lacks_backtrace(error: TcplabError, out: Path, kernel: KernelChoice) -> bool
     return LIMIT not in error.problem and bool(PANIC.search(console)) and "RIP: " not in console
 
 
-class _AccountingBuild(BuildReport):
-    """A build reported as a phase of the run that waits for it."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-
-    def step(self, text: str, share: float | None = None) -> None:
-        done = f" ({share:.0%})" if share else ""
-        self.progress(f"Finding who holds the memory: {text}{done}", 0.0)
-
-
 def accounting_lab(out: Path, ready: Lab, progress: Progress) -> Lab:
     """Return the lab for another run: if memory is used up, on a kernel that says who holds it.
 
     It is built now, which takes minutes; `ready` if it cannot be.
     """
+    report = BuildReport()
+
+    def step(text: str, share: float | None = None) -> None:
+        done = f" ({share:.0%})" if share else ""
+        progress(f"Finding who holds the memory: {text}{done}", 0.0)
+
+    report.step = step  # type: ignore[method-assign]
     if _MEMORY_GONE.search(_console(out)):
         with suppress(TcplabError):
             if accounting := accounting_kernel(ready.choice):
-                return lab(_AccountingBuild(progress), kernel=accounting)
+                return lab(report, kernel=accounting)
     return ready
 
 
@@ -253,24 +234,19 @@ def explained(
     own_kernel = [kernel.name] if kernel.digest else []
     names = " or ".join([*(f"{built.module.name}.c" for built in modules), *own_kernel])
     if gone := _MEMORY_GONE.search(console):
+        problem = f"The guest's memory is used up: {names} may keep what it allocates."
         excerpt = console[gone.start() :].partition(_MEMORY_TOLD)[0]
-        holders = memory_holders(console)
-        rows = "".join(f"  {each.size}: {each.function} at {each.place}\n" for each in holders)
-        held_by = f"Most is held by:\n{rows}" if rows else ""
-        return _error(
-            f"The guest's memory is used up: {names} may keep what it allocates.",
-            held_by or backtrace(excerpt, modules, kernel, _ALLOCATING),
-            "Free what is allocated for each packet or call. Only its guest has ended.",
-        )
+        lines = _memory_holders(console) or backtrace(excerpt, modules, kernel, _ALLOCATING)
+        remedy = "Free what is allocated for each packet or call. Only its guest has ended."
+        return TcplabError(f"{problem}\n{lines}" if lines else problem, remedy)
     if LIMIT in error.problem:
         if not _stood_still(out, panicked=bool(PANIC.search(console))):
             return error
-        return _error(
-            f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins.",
-            backtrace(console, modules, kernel),
-            "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was"
-            " stopped.",
-        )
+        problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
+        lines = backtrace(console, modules, kernel)
+        remedy = "Look for a loop that does not end, or a pointer that leads nowhere."
+        words = f"{problem}\n{lines}" if lines else problem
+        return TcplabError(words, f"{remedy} Only its guest was stopped.")
     if panic := PANIC.search(console):
         crashed = f"The guest's kernel crashed: {_meant(panic[1].strip())}."
         remedy = f"Correct {names}; only its guest has ended. The kernel's words are in {CONSOLE}."
@@ -280,10 +256,6 @@ def explained(
         remedy = f"It may have written where it should not: correct {names}."
         return TcplabError(died, f"{remedy} Only its guest has ended.")
     return error
-
-
-def _error(problem: str, lines: str, remedy: str) -> TcplabError:
-    return TcplabError("\n".join(filter(None, (problem, lines))), remedy)
 
 
 def _meant(words: str) -> str:

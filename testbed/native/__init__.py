@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from testbed import doctor
-from testbed.doctor import ExaminedMachine, checks
 from testbed.host.job_archive import job_archive, job_file
 from testbed.host.packages import NATIVE, install_missing
-from testbed.host.supervise import CONSOLE, FollowedJob, Limits, Progress, Usage, started, usage_of
+from testbed.host.supervise import CONSOLE, FollowedJob, Limits, Progress, Usage, started
 from testbed.native.changes import KernelNeeds, changed
 from testbed.native.realtime import watched
 from topologies.errors import TcplabError
@@ -53,8 +52,7 @@ def run_natively(
         for _ in followed.looks():
             progress(followed.phase, followed.elapsed)
         progress(followed.phase, followed.elapsed)
-        ended = followed.end()
-    return usage_of(ended, out)
+    return followed.usage(out)
 
 
 def _command(job: IO[bytes], out: Path) -> list[str]:
@@ -68,6 +66,6 @@ def _command(job: IO[bytes], out: Path) -> list[str]:
 
 def obstacles() -> list[TcplabError]:
     """Return each obstacle to native runs on this machine with its remedy."""
-    machine = ExaminedMachine()
-    findings = (checks.privileges(machine), checks.tools(machine), *doctor.modules(machine))
+    machine = doctor.ExaminedMachine()
+    findings = (doctor.privileges(machine), doctor.tools(machine), *doctor.modules(machine))
     return [TcplabError(each.said, each.remedy) for each in findings if each.state == "problem"]

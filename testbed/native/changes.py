@@ -28,7 +28,6 @@ from testbed.guest.namespaces import (
     default_algorithm,
 )
 from testbed.host import scratch
-from testbed.host.scratch import remove_orphans
 from topologies.errors import TcplabError
 from topologies.notation import json_value
 
@@ -60,21 +59,20 @@ class Journal:
     file: IO[str]
     changes: list[Change] = field(default_factory=list)
 
-    def note(self, change: Change) -> None:
-        """Add a change, or what is known of it now; on the disk before this returns."""
-        self._append("change", change)
-        self.changes.append(change)
+    def note(self, change: Change, event: Literal["change", "undone"] = "change") -> None:
+        """Add a change, or what is known of it now, or take it out: it was undone.
 
-    def forget(self, change: Change) -> None:
-        """Take a change out: it was undone, or was never made."""
-        self._append("undone", change)
-
-    def _append(self, event: str, change: Change) -> None:
-        """Append a line: after a kill, all lines before the last one are whole."""
-        self.changes = [noted for noted in self.changes if not noted.is_of(change)]
+        The line is on the disk before this returns: after a kill, all before the last are whole.
+        """
+        self.changes = _after(self.changes, event, change)
         self.file.write(json.dumps({event: asdict(change)}) + "\n")
         self.file.flush()
         os.fsync(self.file.fileno())
+
+
+def _after(changes: list[Change], event: str, change: Change) -> list[Change]:
+    others = [noted for noted in changes if not noted.is_of(change)]
+    return [*others, change] if event == "change" else others
 
 
 @contextmanager
@@ -152,11 +150,9 @@ def _read(path: Path) -> list[Change]:
     except FileNotFoundError:
         return []
     changes: list[Change] = []
-    for event in events if first.get("boot") == _BOOT.read_text().strip() else []:
-        ((event_name, fields),) = event.items()
-        change = Change(**fields)
-        changes = [noted for noted in changes if not noted.is_of(change)]
-        changes += [change] if event_name == "change" else []
+    for line in events if first.get("boot") == _BOOT.read_text().strip() else []:
+        ((event, fields),) = line.items()
+        changes = _after(changes, event, Change(**fields))
     return changes
 
 
@@ -181,12 +177,20 @@ def changed(needs: KernelNeeds) -> Iterator[None]:
     if not needs.modules and not needs.algorithms:
         yield
         return
-    with new_journal() as journal, _undone_afterwards(journal):
-        for name, content in needs.modules.items():
-            _load(journal, name, content)
-        for algorithm in needs.algorithms:
-            _allow(journal, algorithm)
-        yield
+    with new_journal() as journal:
+        try:
+            for name, content in needs.modules.items():
+                _load(journal, name, content)
+            for algorithm in needs.algorithms:
+                _allow(journal, algorithm)
+            yield
+        except BaseException as error:
+            problems = _undo(journal)  # what cannot be undone stays noted, for the next run
+            if isinstance(error, TcplabError):
+                words = [error.remedy, *(str(problem) for _, problem in problems)]
+                error.remedy = " ".join(words).strip()
+            raise
+        _report([error for _, error in _undo(journal)])
 
 
 def undo_stale(needed: Container[str] | None = None) -> list[str]:
@@ -202,21 +206,6 @@ def undo_stale(needed: Container[str] | None = None) -> list[str]:
     return [_UNDONE[change.kind].format(change.name) for change in before if change not in left]
 
 
-@contextmanager
-def _undone_afterwards(journal: Journal) -> Iterator[None]:
-    """Undo everything in the journal at the end, even if the block or one of the changes fails."""
-    try:
-        yield
-    except TcplabError as error:
-        problems = _undo(journal)
-        error.remedy = " ".join([error.remedy, *(str(problem) for _, problem in problems)]).strip()
-        raise
-    except BaseException:
-        _undo(journal)  # what it could not undo is in the journal, for the next run
-        raise
-    _report([error for _, error in _undo(journal)])
-
-
 def _undo(
     journal: Journal, needed: Container[str] | None = None
 ) -> list[tuple[Change, TcplabError]]:
@@ -225,8 +214,11 @@ def _undo(
     for change in reversed(journal.changes):
         try:
             patience = _PATIENCE if needed is None or change.name in needed else 0
-            _UNDO[change.kind](journal, change, patience)
-            journal.forget(change)
+            if change.kind == "module":
+                _unload(change, patience)
+            else:
+                _restrict(journal, change)
+            journal.note(change, "undone")
         except TcplabError as error:
             problems.append((change, error))
     return problems
@@ -253,7 +245,7 @@ def _load(journal: Journal, name: str, content: bytes) -> None:
         journal.note(Change("module", name, _identity(name)))
 
 
-def _unload(_journal: Journal, change: Change, patience: float) -> None:
+def _unload(change: Change, patience: float) -> None:
     """Unload a module, unless it is another load of that name by now."""
     if (identity := _identity(change.name)) is not None and change.identity in (identity, None):
         try:
@@ -289,15 +281,14 @@ def _allow(journal: Journal, algorithm: str) -> None:
         allow_algorithms([*allowed_algorithms(), algorithm])
 
 
-def _restrict(journal: Journal, change: Change, _patience: float) -> None:
+def _restrict(journal: Journal, change: Change) -> None:
     """Restrict it again, unless another run needs it or it has become the machine's default."""
     with gate():
-        others = [name for name in allowed_algorithms() if name != change.name]
-        if change.name != default_algorithm() and not others_made(change, journal):
-            allow_algorithms(others)
+        is_default = change.name == default_algorithm()
+        if not is_default and not others_made(change, journal):
+            allow_algorithms(name for name in allowed_algorithms() if name != change.name)
 
 
-_UNDO = {"module": _unload, "algorithm": _restrict}
 _UNDONE = {
     "module": "The module {} is unloaded.",
     "algorithm": "The congestion control {} is restricted to this machine's own programs again.",
@@ -316,7 +307,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             text = "Undoing what killed runs left; their connections may hold a module for some"
             print(f"{text} minutes.", file=sys.stderr)
         sentences = undo_stale() if left else []
-        sentences += [f"{place} is removed." for place in remove_orphans()]
+        sentences += [f"{place} is removed." for place in scratch.remove_orphans()]
     except TcplabError as error:
         print(f"Error: {error}", file=sys.stderr)
         return error.exit_code

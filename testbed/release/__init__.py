@@ -10,9 +10,8 @@ from pathlib import Path
 
 from testbed import VERSION
 from testbed.builds import BuildReport, Workshop, cache
-from testbed.builds.apt import Apt
 from testbed.builds.cache import Recipe
-from testbed.builds.debian import read_lock, write_lock
+from testbed.builds.debian import Apt, read_lock, write_lock
 from testbed.builds.engine import engine_recipe
 from testbed.host import CODE
 from testbed.lab.image import patient_recipe
@@ -27,8 +26,15 @@ from testbed.lab.ready import (
     state_release,
 )
 from testbed.lab.tools import sealed, tools_recipe
-from testbed.release.archive import NAME, called, make_tree, pack
-from testbed.release.wheels import DEBIAN, make_wheels, notices_recipe
+from testbed.release.files import (
+    DEBIAN,
+    NAME,
+    called,
+    make_tree,
+    make_wheels,
+    notices_recipe,
+    pack,
+)
 from testbed.virtual.run import compiled_entry
 from topologies.errors import TcplabError
 from topologies.notation import toml_file

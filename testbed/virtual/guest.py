@@ -21,17 +21,16 @@ from typing import Any, NoReturn
 
 from testbed.guest.job_entry import LONGEST
 from testbed.host.job_archive import job_file
-from testbed.host.processes import ProcessUsage, is_ready, taken_by
+from testbed.host.processes import is_ready, taken_by
 from testbed.host.scratch import scratch
 from testbed.host.supervise import (
     CONSOLE,
     FollowedJob,
-    JobEnd,
     Limits,
     Progress,
     WallLimit,
+    clock_at_end,
     started,
-    usage_of,
 )
 from testbed.lab.ready import Lab
 from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages, adopted
@@ -130,29 +129,29 @@ class RunningGuest:
     bounds: GuestBounds
     line: GuestLine | None = None
 
-    def follow(self, progress: Progress) -> JobEnd:
-        """Follow it to its end. Raises TcplabError beyond its limits."""
+    def follow(self, progress: Progress) -> FollowedJob:
+        """Follow it to its end, and return that. Raises TcplabError beyond its limits."""
         with self._job() as job:
             for taken in job.looks():
                 progress(job.phase, job.elapsed)
                 self.bounds.check(taken)
         progress(job.phase, job.elapsed)
-        return job.end()
+        return job
 
     @contextmanager
-    def _job(self) -> Iterator[FollowedJob]:
+    def _job(self, before: float = 0.0) -> Iterator[FollowedJob]:
         try:
-            yield FollowedJob(self.process, self.bounds.out, self.bounds.limits)
+            yield FollowedJob(self.process, self.bounds.out, self.bounds.limits, before)
         except WallLimit:
             self.processes.stop_kernel()  # its last words say where it was
             raise
 
-    def carry(self, order: Any, progress: Progress) -> JobEnd:
+    def carry(self, order: Any, progress: Progress) -> FollowedJob:
         """Order something, and follow it until it is done. Raises TcplabError as `follow`."""
         assert self.line
         before = taken_by(self.process.pid).cpu
         self.order(order)
-        with self._job() as job:
+        with self._job(before) as job:
 
             def look() -> None:
                 self.bounds.check(job.look())
@@ -163,7 +162,7 @@ class RunningGuest:
             except LineClosed:
                 self.ended()
         look()
-        return job.end(before)
+        return job
 
     def order(self, order: Any) -> None:
         """Tell it what to do. Raises TcplabError if it has ended."""
@@ -201,8 +200,7 @@ class RunningGuest:
 
     def ended(self) -> NoReturn:
         """Raise TcplabError with the last words of a guest that has ended too early."""
-        status = self.process.wait()
-        usage_of(JobEnd(status, 0.0, ProcessUsage()), self.bounds.out)
+        clock_at_end(self.bounds.out, self.process.wait())
         raise TcplabError("The guest ended before it was told to.", "Its job.log may say why.")
 
 

@@ -90,23 +90,14 @@ class GuestProcesses:
         It does at signals that it takes for faults of its own (arch/um/kernel/trap.c); it may
         handle the first, and the second always ends it.
         """
-        with suppress(ProcessLookupError), self.held_kernel() as kernel:
+        with suppress(ProcessLookupError):
+            kernel = os.pidfd_open(number := self._kernel())
+            self._open.add(kernel)
             for sent in (signal.SIGSEGV, signal.SIGILL):
-                signal.pidfd_send_signal(kernel, sent)
+                if self._kernel() == number:  # no later process of that number
+                    signal.pidfd_send_signal(kernel, sent)
                 if self._first is None or is_ready(self._first, _PANICKING):
                     return
-
-    @contextmanager
-    def held_kernel(self) -> Iterator[int]:
-        """Yield a descriptor of the guest's kernel. Raises ProcessLookupError if it is gone."""
-        number = self._kernel()
-        kernel = os.pidfd_open(number)
-        try:
-            if self._kernel() != number:
-                raise ProcessLookupError
-            yield kernel
-        finally:
-            os.close(kernel)
 
     def _kernel(self) -> int:
         """Return the kernel's process, above its own ones. Raises ProcessLookupError."""
@@ -183,8 +174,7 @@ class GuestBounds:
     def _files_in(self, folder: str, size: int) -> int:
         """Count the files of a file system that only the guest sees.
 
-        Its size tells it from the host's own, to which the path leads until bubblewrap has left
-        that.
+        Its size tells it from the host's, to which the path leads until bubblewrap has left that.
         """
         if self.processes.pid is None:
             return 0

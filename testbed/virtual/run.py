@@ -23,7 +23,7 @@ from testbed.guest.job_entry import LOG, ORDER, WAITING
 from testbed.host.job_archive import code_digest, job_archive, travelling_modules
 from testbed.host.processes import claimed_processor
 from testbed.host.scratch import scratch
-from testbed.host.supervise import CONSOLE, Limits, Progress, Usage, usage_of
+from testbed.host.supervise import CONSOLE, Limits, Progress, Usage
 from testbed.lab.ready import Lab
 from testbed.virtual.guest import EPOCH, GuestSettings, RunningGuest, guest
 from testbed.virtual.processes import give, take_back
@@ -43,27 +43,23 @@ def compiled_entry(lab: Lab) -> cache.Entry:
     """Return the cache's entry of that program, equal for all kernels. Raises TcplabError."""
 
     def build(workshop: Workshop) -> cache.Facts:
-        _compile(lab, workshop.folder)
+        """Leave the program in the workshop. A guest that has none yet runs its archive."""
+        archive = job_archive(_JOB, travelling_modules(), None, open_vswitch=False)
+        program, out = workshop.folder / "archive", workshop.folder / "out"
+        program.write_bytes(archive)
+        out.mkdir()
+        with (
+            claimed_processor() as processor,
+            guest(GuestSettings(lab, out, Limits(), processor), program, archive) as running,
+        ):
+            ended = running.follow(lambda *_: None)
+        ended.usage(out)
+        (out / COMPILED).rename(workshop.folder / COMPILED)
         return {}
 
     image = lab.digests.get("image") or digest_of(lab.image)
     recipe = cache.Recipe("code", (), (COMPILED,), build, f"{image} {code_digest()}")
     return cache.ready(recipe, BuildReport())
-
-
-def _compile(lab: Lab, folder: Path) -> None:
-    """Leave the program in the folder. A guest that has none yet runs its archive."""
-    archive = job_archive(_JOB, travelling_modules(), None, open_vswitch=False)
-    program, out = folder / "archive", folder / "out"
-    program.write_bytes(archive)
-    out.mkdir()
-    with (
-        claimed_processor() as processor,
-        guest(GuestSettings(lab, out, Limits(), processor), program, archive) as running,
-    ):
-        ended = running.follow(lambda *_: None)
-    usage_of(ended, out)
-    (out / COMPILED).rename(folder / COMPILED)
 
 
 def run_in_guest(
@@ -98,7 +94,7 @@ def run_in_guest(
             )
             running = started.enter_context(guest(settings, compiled_code(lab), archive))
         ended = running.follow(progress)
-    return usage_of(ended, out)
+    return ended.usage(out)
 
 
 def ordered(order: Any, seed: int, last: bool = True) -> dict[str, Any]:
@@ -148,17 +144,17 @@ class _KeptGuest:
             self._hand_out(out)
         give(self.folder, ordinary_user())
         self.orders += 1
-        self.cpu_seconds += ended.taken.cpu
-        return usage_of(ended, out)
+        self.cpu_seconds += ended.taken.cpu - ended.before
+        return ended.usage(out)
 
     def _hand_out(self, out: Path) -> None:
         for file in sorted(self.folder.iterdir()):
             if file.name not in _GROWING:
                 shutil.move(file, out / file.name)
                 continue
-            content = file.read_bytes()[self.known.get(file.name, 0) :]
-            self.known[file.name] = self.known.get(file.name, 0) + len(content)
-            (out / file.name).write_bytes(content)
+            known, content = self.known.get(file.name, 0), file.read_bytes()
+            self.known[file.name] = len(content)
+            (out / file.name).write_bytes(content[known:])
 
 
 class GuestKeeper:
@@ -199,10 +195,10 @@ class GuestKeeper:
 
     def _started(self, key: str, lab: Lab, module: str, known: Any, limits: Limits) -> _KeptGuest:
         with ExitStack() as starting:
-            folder = starting.enter_context(scratch())
-            processor = starting.enter_context(claimed_processor())
+            enter = starting.enter_context
+            folder, processor = enter(scratch()), enter(claimed_processor())
             settings = GuestSettings(lab, folder, limits, processor)
-            running = starting.enter_context(guest_ahead(settings, module, known))
+            running = enter(guest_ahead(settings, module, known))
             return _KeptGuest(key, running, folder, starting.pop_all())
 
     def forget(self) -> None:

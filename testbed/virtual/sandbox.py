@@ -119,11 +119,9 @@ class Bubblewrap(Sandbox):
         if self.user:  # root's privileges, for changing user
             identity = "--cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID"
         namespaces = [*ends, *spaces.split(), *identity.split()]
-        files = [*self._files(), "--clearenv"]
-        for name, value in VARIABLES.items():
-            files += ["--setenv", name, value]
-        files += ["--chdir", "/"]
-        return [*bubblewrap_command(), *namespaces, *files, "--", "/confine", *self._limits()]
+        variables = [word for pair in VARIABLES.items() for word in ("--setenv", *pair)]
+        start = ["--clearenv", *variables, "--chdir", "/", "--", "/confine", *self._limits()]
+        return [*bubblewrap_command(), *namespaces, *self._files(), *start]
 
     def _files(self) -> list[str]:
         """Read-only but for the run's folder and the guest's memory.
@@ -131,8 +129,8 @@ class Bubblewrap(Sandbox):
         There is no /proc, and /dev has one device: /dev/zero is memory that no limit counts, and
         each /dev/ptmx takes one of the host's terminals.
         """
-        words = "--ro-bind /proc/cpuinfo /proc/cpuinfo --dir /dev --dev-bind /dev/null /dev/null"
-        options = words.split()
+        devices = "--dir /dev --dev-bind /dev/null /dev/null"
+        options = ["--ro-bind", "/proc/cpuinfo", "/proc/cpuinfo", *devices.split()]
         for folder, size in own_folders(self.limits).items():
             options += ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
         options += ["--dir", "/lab/dev", "--dir", "/lab/image"]
@@ -173,22 +171,20 @@ class Supervised(Sandbox):
     def command(self) -> list[str]:
         """Return the command line of `confine`; makes the folders that it names."""
         self._make_folders()
-        folders = [*_options("--place", self._read()), *_options("--own", self._written())]
-        own = [*folders, *_options("--set", VARIABLES), *self._limits()]
-        return [str(self.lab.confine), "--report", str(self.report), *own]
+        job, processor = Path(f"/proc/self/fd/{self.job}"), Path("/proc/cpuinfo")
+        read = {"/": self.scratch / "root", **self._lab_files(), "/lab/job.pyz": job}
+        read |= {"/proc/cpuinfo": processor, **self._host_folders()}
+        written = {OUT: self.out.resolve(), KERNEL_FOLDER: self.scratch / "tmp"}
+        written |= {name: Path(name) for name in _DEVICES if os.access(name, os.R_OK | os.W_OK)}
+        words = [str(self.lab.confine), "--report", str(self.report)]
+        for option, values in (("--place", read), ("--own", written), ("--set", VARIABLES)):
+            for name, value in values.items():
+                words += [option, f"{name}={value}"]
+        return [*words, *self._limits()]
 
     @property
     def second(self) -> Path | None:
         return self.scratch / "tmp"
-
-    def _read(self) -> dict[str, Path]:
-        job, processor = Path(f"/proc/self/fd/{self.job}"), Path("/proc/cpuinfo")
-        files = {"/": self.scratch / "root", **self._lab_files(), "/lab/job.pyz": job}
-        return files | {"/proc/cpuinfo": processor, **self._host_folders()}
-
-    def _written(self) -> dict[str, Path]:
-        devices = {name: Path(name) for name in _DEVICES if os.access(name, os.R_OK | os.W_OK)}
-        return {OUT: self.out.resolve(), KERNEL_FOLDER: self.scratch / "tmp", **devices}
 
     def _make_folders(self) -> None:
         """Make the empty folders that the guest sees, and those of its kernel."""
@@ -202,10 +198,6 @@ class Supervised(Sandbox):
         own.mkdir()
         if self.user:
             os.chown(own, *self.user)
-
-
-def _options(option: str, values: Mapping[str, object]) -> list[str]:
-    return [word for name, value in values.items() for word in (option, f"{name}={value}")]
 
 
 KINDS: tuple[type[Sandbox], ...] = (Bubblewrap, Supervised)
@@ -249,17 +241,13 @@ def allowed_sandbox(confine: Path) -> SandboxChoice:
     for kind in KINDS:
         words = _failure(kind, confine)
         if not words:
-            return SandboxChoice(kind, tuple(refused), landlock_version())
+            libc = ctypes.CDLL(None, use_errno=True)  # an error if this kernel has no Landlock
+            version = int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, _ASK_VERSION))
+            return SandboxChoice(kind, tuple(refused), max(0, version))
         refused.append((kind.name, words))
     reasons = "; ".join(f"{name}: {words}" for name, words in refused)
     remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in refused[-1][1])
     raise TcplabError(f"No sandbox for guests works on this system ({reasons}).", remedy)
-
-
-def landlock_version() -> int:
-    """Return the version of Landlock that this kernel has, 0 if it has none or refuses it."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    return max(0, int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 
 def ordinary_user() -> tuple[int, int] | None:

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from testbed.builds import BuildReport, Workshop
-from testbed.builds.apt import Apt
-from testbed.builds.debian import LockedPackage, PackageLock, contents, extract, mirror
+from testbed.builds.debian import Apt, LockedPackage, PackageLock, contents, extract, mirror
 from testbed.lab.tools import sealed
 from topologies.errors import CommandError
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from testbed.builds import apt, debian
+from testbed.builds import debian
 from testbed.builds.debian import LockedPackage, PackageLock, read_lock, write_lock
 from testbed.lab import image, tools
 from topologies.errors import TcplabError
@@ -43,7 +43,7 @@ def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_what_apt_would_fetch_becomes_a_lock() -> None:
     line = f"'http://m/debian/pool/b/b_1%2b2_all.deb' b_1%3a1+2_all.deb 5 SHA256:{'a' * 64}\n"
-    rows = list(apt._locked(line, "http://m/debian"))
+    rows = list(debian._locked(line, "http://m/debian"))
     assert rows == [LockedPackage("b", "1:1+2", "a" * 64, "pool/b/b_1%2b2_all.deb")]
 
 
@@ -76,7 +76,7 @@ def mirrors(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 def fetched(mirrors: Path, report: Any) -> bytes:
     lock = PackageLock("2026-01-31", (locked(b"old"),))
-    ((_, content),) = debian.fetched(lock, "any", report)
+    ((_, content),) = debian.contents(lock, "any", report, bytes)
     return content
 
 
@@ -99,7 +99,7 @@ def test_what_the_mirror_has_no_longer_comes_from_the_past(
 
 
 def test_where_apt_knows_no_mirror_the_public_one_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debian, "repositories", dict)
+    monkeypatch.setattr(debian, "apt_output", lambda *_: "")
     monkeypatch.delenv("TCPLAB_MIRROR", raising=False)
     monkeypatch.delenv("TCPLAB_SNAPSHOT", raising=False)
     day = "20260131T235959Z"

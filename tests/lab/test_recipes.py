@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from testbed import builds
-from testbed.builds import BuildReport, LineReport, Workshop, apt, cache, debian
+from testbed.builds import BuildReport, LineReport, Workshop, cache, debian
 from testbed.guest.programs import run
 from testbed.host import packages
 from testbed.lab import image, tools
@@ -233,7 +233,7 @@ def test_without_a_debian_mirror_new_packages_need_its_name(
     monkeypatch.setattr(debian, "apt_output", lambda *_: "Ubuntu noble http://mirror/ubuntu/\n")
     monkeypatch.delenv("TCPLAB_MIRROR", raising=False)
     with pytest.raises(TcplabError, match="TCPLAB_MIRROR"):
-        apt.Apt(workshop, "bookworm")._mirror()
+        debian.Apt(workshop, "bookworm")._mirror()
 
 
 def test_a_pipe_gets_a_line_now_and_then() -> None:

@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
+from testbed import doctor
 from testbed import release as lock_files
 from testbed.builds import BuildReport, cache
 from testbed.builds.cache import Recipe
 from testbed.builds.engine import engine_file
-from testbed.doctor import checks
 from testbed.lab import ready
 from testbed.lab.commands import import_
 from testbed.lab.ready import lab
 from testbed.lab.tools import bubblewrap_command
-from testbed.release import archive, wheels
-from testbed.release.archive import pack
+from testbed.release import files
+from testbed.release.files import pack
 from topologies.errors import TcplabError
 
 WORKFLOWS = lock_files.CODE / ".github/workflows"
@@ -74,14 +74,14 @@ def wheel(place: Path) -> Path:
     tags = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-abi3-manylinux_2_17_x86_64\n"
     (information / "WHEEL").write_text(tags)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1\n")
-    return wheels._packed(place / "thing-1", place / "dist")
+    return files._packed(place / "thing-1", place / "dist")
 
 
 @pytest.mark.skipif(
     shutil.which("readelf") is None, reason="no readelf here: sudo apt-get install binutils"
 )
 def test_the_platform_is_that_of_the_newest_function_asked_for() -> None:
-    assert re.fullmatch(r"manylinux_2_\d+_x86_64", wheels.platform_tag(engine_file()))
+    assert re.fullmatch(r"manylinux_2_\d+_x86_64", files.platform_tag(engine_file()))
 
 
 @pytest.mark.parametrize("file", sorted(WORKFLOWS.glob("*.yml")), ids=lambda file: file.name)
@@ -104,7 +104,7 @@ def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
     cake: Recipe, report: Any, tmp_path: Path
 ) -> None:
     entry = cache.verify(cake, cake.place)
-    wheels.add_entry(entry, tmp_path / "tree/tcplab_lab/brought")
+    files.add_entry(entry, tmp_path / "tree/tcplab_lab/brought")
     (tmp_path / "tree/tcplab_lab/code.py").write_text("pass")
     packed(tmp_path / "tree", tmp_path / "release")
     shutil.rmtree(cake.place)
@@ -113,7 +113,7 @@ def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
 
 
 def test_a_damaged_release_is_refused(cake: Recipe, report: Any, tmp_path: Path) -> None:
-    wheels.add_entry(cache.verify(cake, cake.place), tmp_path / "tree/tcplab_lab/brought")
+    files.add_entry(cache.verify(cake, cake.place), tmp_path / "tree/tcplab_lab/brought")
     (tmp_path / "tree/tcplab_lab/brought/cake/slice").write_text("bitten")
     packed(tmp_path / "tree", tmp_path / "release")
     with pytest.raises(TcplabError, match="is not taken"):
@@ -146,15 +146,15 @@ def test_the_lab_of_a_checkout_is_the_one_that_comes_with_the_code(
     digests = ready.digests_of_parts({**files, "image.squashfs": "b" * 64})
     assert ready.release_of(digests) == "a checkout"
     assert ready.release_of({**digests, "kernel": "c" * 64}) == "not a release"
-    assert checks.lab([], ready.release_of(digests)).state == "ok"
+    assert doctor.lab([], ready.release_of(digests)).state == "ok"
     ready.released_lab.cache_clear()
 
 
 def test_the_doctor_names_the_release_or_says_that_it_is_another_lab() -> None:
-    assert "tcplab 1.2" in checks.lab([], "tcplab 1.2").said
-    other = checks.lab([], ready.NOT_A_RELEASE)
+    assert "tcplab 1.2" in doctor.lab([], "tcplab 1.2").said
+    other = doctor.lab([], ready.NOT_A_RELEASE)
     assert other.state == "warning" and "not those of the release" in other.said
-    assert "makes what is missing" in checks.lab(["kernel"], "").said
+    assert "makes what is missing" in doctor.lab(["kernel"], "").said
 
 
 @pytest.mark.parametrize("name", ["test", "python", "figures", "cluster", "docs", "build"])
@@ -191,7 +191,7 @@ def test_the_site_needs_no_tools_of_contributors() -> None:
 )
 def test_the_python_of_an_archive_needs_nothing_of_the_machine(tmp_path: Path) -> None:
     """In a root that holds nothing else; the shell of its wrapper is not needed either."""
-    archive.make_python(lab().image, tmp_path, tmp_path / "python")
+    files.make_python(lab().image, tmp_path, tmp_path / "python")
     loader = ["/python/lib/ld-linux-x86-64.so.2", "--inhibit-cache", "--library-path"]
     loader += ["/python/lib", "--argv0", "/python/bin/python3", "/python/bin/python3.11", "-I"]
     code = "import ssl, sqlite3, ctypes, lzma, bz2, readline, uuid, sys; print(sys.prefix)"
@@ -202,9 +202,9 @@ def test_the_python_of_an_archive_needs_nothing_of_the_machine(tmp_path: Path) -
 
 
 def test_the_wrapper_of_python_and_the_start_are_whole() -> None:
-    for script in (archive._START, archive._LAUNCHER):
+    for script in (files._START, files._LAUNCHER):
         subprocess.run(["sh", "-n"], input=script, text=True, check=True)
-    (module,) = re.findall(r"-m tcplab\.(\S+)", archive._LAUNCHER)
+    (module,) = re.findall(r"-m tcplab\.(\S+)", files._LAUNCHER)
     assert find_spec(module)
 
 

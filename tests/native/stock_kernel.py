@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from testbed.builds import BuildReport, Workshop
-from testbed.builds.apt import Apt
 from testbed.builds.cache import Entry, Facts, Recipe, ready
+from testbed.builds.debian import Apt
 from testbed.host.job_archive import job_archive
 from testbed.host.supervise import CONSOLE, _verdict
 from testbed.lab.image import SUITE

@@ -21,7 +21,7 @@ import pytest
 import testbed
 from testbed.host import _LIBRARIES
 from testbed.host.packages import TOOLS
-from testbed.release.archive import PIP
+from testbed.release.files import PIP
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURE = ROOT / "tests/analysis/data/run/raw/seed-5/sack_on/h2-eth0.pcap"

@@ -36,6 +36,7 @@ WIDE = {
     "tests/unit/packetdrill_output/*": "recorded",
     "tests/labs/worksheets/*": "as Moodle writes them",
     "tests/native/*.sh": "commands of one line",
+    "testbed/doctor/findings.toml": "a sentence is one line",
     "experiments/surprises/table.toml": "a sentence is one line",
 }
 """Files that may have longer lines, and why."""

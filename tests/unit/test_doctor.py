@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from testbed import doctor
-from testbed.doctor import ExaminedMachine, Finding, checks
+from testbed.doctor import ExaminedMachine, Finding
 from testbed.doctor.__main__ import as_data, as_text, verdict
 from testbed.virtual.sandbox import Bubblewrap, SandboxChoice, Supervised
 
@@ -127,68 +127,68 @@ CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 )
 def test_clocks(machine_with, source: str, nanoseconds: int, state: str) -> None:
     timers = f" .resolution:     {nanoseconds} nsecs\n"
-    assert checks.clock(machine_with({CLOCK: source, "proc/timer_list": timers})).state == state
+    assert doctor.clock(machine_with({CLOCK: source, "proc/timer_list": timers})).state == state
 
 
 def test_virtual_machines_and_what_is_known_of_them(machine_with) -> None:
-    assert checks.virtual_machine(machine_with()).state == "ok"
+    assert doctor.virtual_machine(machine_with()).state == "ok"
     quiet = machine_with(
         {"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 25 0 0 0 0 0 0\n"}
     )
-    assert checks.virtual_machine(quiet).state == "ok"
+    assert doctor.virtual_machine(quiet).state == "ok"
     stolen = machine_with(
         {"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 20 0 0 0 5 0 0\n"}
     )
     assert (
-        checks.virtual_machine(stolen).state == "warning"
-        and "5.0 %" in checks.virtual_machine(stolen).said
+        doctor.virtual_machine(stolen).state == "warning"
+        and "5.0 %" in doctor.virtual_machine(stolen).said
     )
     box = machine_with({"sys/class/dmi/id/product_name": "VirtualBox"})
-    assert "milliseconds late" in checks.virtual_machine(box).said
+    assert "milliseconds late" in doctor.virtual_machine(box).said
 
 
 def test_load_memory_and_disk(machine_with) -> None:
     idle = {"proc/loadavg": "0.5 1 1 1/9 9", "proc/meminfo": "MemAvailable:  4000000 kB"}
     assert (
-        checks.load(machine_with(idle)).state
-        == checks.available_memory(machine_with(idle)).state
+        doctor.load(machine_with(idle)).state
+        == doctor.available_memory(machine_with(idle)).state
         == "ok"
     )
-    assert checks.load(machine_with({"proc/loadavg": "2.5 1 1 1/9 9"})).state == "warning"
+    assert doctor.load(machine_with({"proc/loadavg": "2.5 1 1 1/9 9"})).state == "warning"
     pressed = {
         "proc/loadavg": "1 1 1 1/9 9",
         "proc/pressure/cpu": "some avg10=1.00 avg60=44.00 avg300=1.00 total=1",
     }
     assert (
-        "44 %" in checks.load(machine_with(pressed)).said
-        and checks.load(machine_with(pressed)).state == "warning"
+        "44 %" in doctor.load(machine_with(pressed)).said
+        and doctor.load(machine_with(pressed)).state == "warning"
     )
     assert (
-        checks.available_memory(machine_with({"proc/meminfo": "MemAvailable:  400000 kB"})).state
+        doctor.available_memory(machine_with({"proc/meminfo": "MemAvailable:  400000 kB"})).state
         == "warning"
     )
-    assert checks.free_disk(machine_with(), "/not/there/yet", 1).state == "ok"
-    assert checks.free_disk(machine_with(), "/not/there/yet", 2**62).state == "problem"
+    assert doctor.free_disk(machine_with(), "/not/there/yet", 1).state == "ok"
+    assert doctor.free_disk(machine_with(), "/not/there/yet", 2**62).state == "problem"
 
 
 def test_who_asks_and_where(machine_with) -> None:
-    other = checks.architecture(machine_with(architecture="aarch64"))
+    other = doctor.architecture(machine_with(architecture="aarch64"))
     assert other.state == "problem" and "Captures can be analyzed" in other.said
     assert "vagrant up" in other.remedy
-    assert checks.privileges(machine_with(user=1000)).state == "problem"
+    assert doctor.privileges(machine_with(user=1000)).state == "problem"
     assert (
-        checks.privileges(machine_with({"proc/self/status": "CapEff:\t00000000a80425fb"})).state
+        doctor.privileges(machine_with({"proc/self/status": "CapEff:\t00000000a80425fb"})).state
         == "problem"
     )
-    assert checks.privileges(machine_with({"proc/self/status": ALL_CAPABILITIES})).state == "ok"
-    assert checks.container(machine_with()).state == "ok"
+    assert doctor.privileges(machine_with({"proc/self/status": ALL_CAPABILITIES})).state == "ok"
+    assert doctor.container(machine_with()).state == "ok"
 
 
 def test_a_mark_of_docker_alone_makes_no_container(machine_with) -> None:
     marked = {".dockerenv": "", "proc/self/mountinfo": "24 1 254:0 / / rw - ext4 /dev/vda rw\n"}
-    assert checks.container(machine_with(marked)).state == "ok"
+    assert doctor.container(machine_with(marked)).state == "ok"
     mounted = "31 30 254:1 /x/hostname /etc/hostname rw - ext4 /dev/vda rw\n"
-    finding = checks.container(machine_with({**marked, "proc/self/mountinfo": mounted}))
+    finding = doctor.container(machine_with({**marked, "proc/self/mountinfo": mounted}))
     assert finding.state == "warning" and "Docker" in finding.said
 
 
@@ -198,7 +198,7 @@ def test_a_kernel_without_modules_is_not_told_to_load_some(machine_with) -> None
     (machine.root / "run/systemd").mkdir(parents=True)
     (machine.root / "run/systemd/container").write_text("docker")
     findings = [
-        checks.container(machine),
+        doctor.container(machine),
         *doctor.modules(machine),
         doctor.congestion_controls(machine),
         doctor.module_signatures(machine),
@@ -210,48 +210,48 @@ def test_a_kernel_without_modules_is_not_told_to_load_some(machine_with) -> None
 
 
 def test_the_sandbox_is_named_with_what_it_lacks() -> None:
-    full = checks.tried_sandbox(SandboxChoice(Bubblewrap, (), 6))
+    full = doctor.tried_sandbox(SandboxChoice(Bubblewrap, (), 6))
     assert (full.state, full.said) == ("ok", "bubblewrap, with Landlock 6.")
     refused = (("bubblewrap", "not installed"),)
-    without = checks.tried_sandbox(SandboxChoice(Supervised, refused, 0))
+    without = doctor.tried_sandbox(SandboxChoice(Supervised, refused, 0))
     assert without.state == "warning" and "Landlock" in without.remedy
     assert "supervisor" in without.said and "Not bubblewrap (not installed)" in without.said
 
 
 def test_a_processor_that_is_too_old_for_the_libraries(machine_with) -> None:
     flags = "flags\t\t: fpu sse2 ssse3 sse4_1 sse4_2 popcnt\n"
-    assert checks.instructions(machine_with({"proc/cpuinfo": flags})).state == "ok"
+    assert doctor.instructions(machine_with({"proc/cpuinfo": flags})).state == "ok"
     old = machine_with({"proc/cpuinfo": "flags\t\t: fpu sse2 ssse3\nbugs: sse4_2\n"})
-    finding = checks.instructions(old)
+    finding = doctor.instructions(old)
     assert finding.state == "warning" and "no sse4_1, sse4_2, popcnt:" in finding.said
 
 
 def test_windows(machine_with) -> None:
     release = "proc/sys/kernel/osrelease"
-    assert checks.windows(machine_with({release: "6.1.0-56-amd64\n"})).state == "ok"
-    assert checks.windows(machine_with({release: "4.4.0-19041-Microsoft\n"})).state == "problem"
+    assert doctor.windows(machine_with({release: "6.1.0-56-amd64\n"})).state == "ok"
+    assert doctor.windows(machine_with({release: "4.4.0-19041-Microsoft\n"})).state == "problem"
     assert (
         "no netem"
-        in checks.windows(machine_with({release: "5.15.90.1-microsoft-standard-WSL2\n"})).said
+        in doctor.windows(machine_with({release: "5.15.90.1-microsoft-standard-WSL2\n"})).said
     )
 
 
 def test_tools_with_their_versions_or_the_command_that_installs_them(machine_with) -> None:
     versions = machine_with(output=lambda command: "\n".join(f"{name} 1.2" for name in command[4:]))
-    found = checks.tools(versions)
+    found = doctor.tools(versions)
     assert found.state == "ok" and "iperf 1.2" in found.said
-    without = checks.tools(machine_with(has=lambda tool: tool != "iperf"))
+    without = doctor.tools(machine_with(has=lambda tool: tool != "iperf"))
     assert without.state == "problem" and without.remedy.endswith("iperf")
     assert "--yes" in without.said
-    assert "--yes" not in checks.tools(machine_with(has=lambda tool: False), brought=True).said
+    assert "--yes" not in doctor.tools(machine_with(has=lambda tool: False), brought=True).said
 
 
 def test_the_lab_and_what_was_left(machine_with) -> None:
-    assert checks.lab([], "tcplab 1.2").state == checks.leftovers(0, 0).state == "ok"
-    assert "kernel, image" in checks.lab(["kernel", "image"], "").said
+    assert doctor.lab([], "tcplab 1.2").state == doctor.leftovers(0, 0).state == "ok"
+    assert "kernel, image" in doctor.lab(["kernel", "image"], "").said
     assert (
-        checks.leftovers(0, 1).remedy == "./tcplab clean"
-        and checks.leftovers(1, 0).remedy == "sudo ./tcplab clean"
+        doctor.leftovers(0, 1).remedy == "./tcplab clean"
+        and doctor.leftovers(1, 0).remedy == "sudo ./tcplab clean"
     )
 
 

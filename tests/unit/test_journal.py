@@ -57,8 +57,9 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKernel:
     for name in ("insert", "remove", "allow_algorithms"):
         monkeypatch.setattr(changes, name, getattr(fake, name))
     monkeypatch.setattr(changes, "allowed_algorithms", lambda: list(fake.free))
-    monkeypatch.setattr(changes, "available_algorithms", lambda: ["reno", "cubic", "bbr"])
-    monkeypatch.setattr(changes, "default_algorithm", lambda: "cubic")
+    known = {"available_algorithms": ["reno", "cubic", "bbr"], "default_algorithm": "cubic"}
+    for name, answer in known.items():
+        monkeypatch.setattr(changes, name, lambda answer=answer: answer)
     return fake
 
 
@@ -75,7 +76,7 @@ def test_a_living_journal_is_not_stale_and_an_empty_one_leaves_nothing(folder: P
         assert stale() == []
         with taken_over() as journals:
             assert journals == []
-        living.forget(EXP)
+        living.note(EXP, "undone")
     assert not folder.exists()
 
 
@@ -84,7 +85,7 @@ def test_what_a_killed_run_noted_is_taken_over_without_what_it_undid() -> None:
     assert len(stale()) == 1
     with taken_over() as (left,):
         assert left.changes == [BBR, EXP]
-        left.forget(BBR)
+        left.note(BBR, "undone")
     with taken_over() as (left,):
         assert left.changes == [EXP]
 
@@ -186,7 +187,7 @@ def test_a_module_that_is_there_is_somebodys(kernel: FakeKernel, tmp_path: Path)
 def test_clean_says_what_it_did(
     kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(changes, "remove_orphans", list)
+    monkeypatch.setattr(changes.scratch, "remove_orphans", list)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     died(BBR)
     assert changes.main([]) == 0 and "bbr is restricted" in capsys.readouterr().out

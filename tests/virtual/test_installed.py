@@ -17,8 +17,8 @@ import pytest
 from testbed.builds import BuildReport
 from testbed.builds.debian import read_lock
 from testbed.lab.ready import lab
-from testbed.release import wheels, wheels_of
-from testbed.release.archive import PIP
+from testbed.release import files, wheels_of
+from testbed.release.files import PIP
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ("run", "sack", "--seed", "1", "--repeat", "1", "--duration", "2s", "--out", "runs")
@@ -92,9 +92,9 @@ def test_the_licences_and_sources_of_all_programs_come_along(index: Path) -> Non
             for name in opened.namelist()
             if ".dist-info/licenses/" in name
         }
-    assert "GNU GENERAL PUBLIC LICENSE" in texts[wheels.GPL]
+    assert "GNU GENERAL PUBLIC LICENSE" in texts[files.GPL]
     packages = re.findall(r"^    (\S+) \S+$", texts["SOURCES.md"], re.MULTILINE)
-    locked = {each.name for lock in wheels.DEBIAN for each in read_lock(lock).packages}
+    locked = {each.name for lock in files.DEBIAN for each in read_lock(lock).packages}
     assert {*packages} == locked
     for name in locked:
-        assert f"\n{name}\n====" in texts[wheels.COPYRIGHT]
+        assert f"\n{name}\n====" in texts[files.COPYRIGHT]

@@ -56,13 +56,13 @@ def image_recipe() -> Recipe:
 
 def patient_recipe() -> Recipe:
     """Return the recipe for the library that comes with the code: an image needs no compiler."""
-    return Recipe("patient", (HERE / "patient.c",), (PATIENT,), build_patient, steps=COMPILE)
+    source = HERE / "patient.c"
 
+    def build(workshop: Workshop) -> Facts:
+        sealed(workshop, "gcc").run("Compiling patient.so", COMPILE, source=source)
+        return {}
 
-def build_patient(workshop: Workshop) -> Facts:
-    """Leave the library in the workshop. Raises TcplabError, CommandError."""
-    sealed(workshop, "gcc").run("Compiling patient.so", COMPILE, source=HERE / "patient.c")
-    return {}
+    return Recipe("patient", (source,), (PATIENT,), build, steps=COMPILE)
 
 
 def build_image(workshop: Workshop) -> Facts:

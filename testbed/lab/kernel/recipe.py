@@ -25,14 +25,8 @@ from testbed.builds import FOLDER, Workshop, cache, need_space
 from testbed.builds.cache import Facts, Recipe
 from testbed.host.packages import present
 from testbed.lab.kernel import HERE, KernelVersion, kernel_version
-from testbed.lab.kernel.choice import (
-    LAB_KERNEL,
-    KernelChoice,
-    OwnSource,
-    OwnTarball,
-    OwnTree,
-    require_unchanged,
-)
+from testbed.lab.kernel import choice as choices
+from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, OwnSource
 from testbed.lab.kernel.source import TARBALL, ObtainedSource, obtain
 from testbed.lab.tools import sealed
 from topologies.errors import CommandError, TcplabError
@@ -201,8 +195,10 @@ def configured(
     workshop: Workshop, choice: KernelChoice, given: Path | None = None
 ) -> tuple[KernelBuild, ObtainedSource, str]:
     """Patch and configure a kernel's source; also return its origin and the kernel's release."""
-    own, kernel = require_unchanged(choice), kernel_version(choice.series)
-    build = KernelBuild(kernel, choice, OwnTarball(given) if given else own.source, workshop)
+    own, kernel = choices.require_unchanged(choice), kernel_version(choice.series)
+    build = KernelBuild(
+        kernel, choice, choices.OwnTarball(given) if given else own.source, workshop
+    )
     source = obtain(workshop, kernel, build.source)
     unpack(build)
     for patch in [*kernel.patch_files, *own.patches]:
@@ -217,7 +213,7 @@ def unpack(build: KernelBuild) -> None:
     command = ["tar", "-x", "-C", "tree", "--strip-components=1", "-f", TARBALL]
     workshop.run("Unpacking the kernel's source", command)
     (workshop.folder / TARBALL).unlink()
-    if isinstance(build.source, OwnTree):
+    if isinstance(build.source, choices.OwnTree):
         workshop.run("Cleaning the tree", [*build.make, "mrproper"])
 
 

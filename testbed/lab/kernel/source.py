@@ -13,8 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from testbed.builds import FOLDER, Workshop
-from testbed.builds.apt import Apt
-from testbed.builds.debian import Fetcher, FetchError, fetched, proxies, read_lock
+from testbed.builds.debian import Apt, Fetcher, FetchError, contents, proxies, read_lock
 from testbed.lab.kernel import KernelVersion
 from testbed.lab.kernel.choice import OwnSource
 from topologies.errors import FREE_SPACE, TcplabError
@@ -98,23 +97,18 @@ def from_pinned_package(workshop: Workshop, kernel: KernelVersion) -> str:
     if not kernel.source_lock:
         raise TcplabError("no package is pinned.")
     lock = read_lock(kernel.source_lock)
-    ((package, content),) = fetched(lock, kernel.suite, workshop.report)
+    ((package, content),) = contents(lock, kernel.suite, workshop.report, bytes)
     (workshop.folder / package.file).write_bytes(content)
     return unpacked(workshop, workshop.folder / package.file)
 
 
 def from_package(workshop: Workshop, kernel: KernelVersion) -> str:
     """Download the package from the mirror; return its name."""
-    apt = _mirror(workshop, kernel)
-    return unpacked(workshop, apt.download(kernel.package))
-
-
-def _mirror(workshop: Workshop, kernel: KernelVersion) -> Apt:
     if not kernel.package:
         raise TcplabError("no distribution has it.")
     apt = Apt(workshop, kernel.suite)
     apt.update()
-    return apt
+    return unpacked(workshop, apt.download(kernel.package))
 
 
 def unpacked(workshop: Workshop, package: Path) -> str:

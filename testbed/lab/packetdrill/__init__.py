@@ -44,14 +44,11 @@ def pinned_commit() -> dict[str, str]:
     return toml_file(HERE / "source.toml")
 
 
-def packetdrill_recipe() -> Recipe:
-    files = (HERE / "source.toml", HERE / "clock.c")
-    return Recipe(PACKETDRILL, files, (PACKETDRILL,), _build, steps=(_MAKE, _WHOLE))
-
-
 def packetdrill(report: BuildReport | None = None) -> Path:
     """Return the program, built the first time. Raises TcplabError if its source cannot be had."""
-    return cache.ready(packetdrill_recipe(), report or BuildReport()).folder / PACKETDRILL
+    files = (HERE / "source.toml", HERE / "clock.c")
+    recipe = Recipe(PACKETDRILL, files, (PACKETDRILL,), _build, steps=(_MAKE, _WHOLE))
+    return cache.ready(recipe, report or BuildReport()).folder / PACKETDRILL
 
 
 def _build(workshop: Workshop) -> Facts:
