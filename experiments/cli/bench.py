@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from experiments.cli.options import option
+from experiments.cli.options import options
 from experiments.run.session import ready_lab
 from testbed.host import command
 from testbed.host.processes import ProcessUsage, taken_by
@@ -54,7 +54,7 @@ class MeasuredCase:
 
 
 @click.command()
-@option("--quick", "The first two cases only.", is_flag=True)
+@options("bench")
 def bench(quick: bool) -> None:
     """Measure what packets, flows, hosts and points cost: processor time and memory."""
     ready_lab()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from experiments.cli.options import FOLDER, QuantityType, kernel_option, link_options, option
+from experiments.cli.options import link_options, options
 from experiments.programs.capture import write_page
 from experiments.programs.network import Host, Network
 from experiments.programs.program import ProgramFailed
@@ -35,7 +35,6 @@ from topologies.errors import TcplabError, UsageError
 from topologies.shapes import two_hosts
 from topologies.units import Duration, Rate, Share
 
-_OUT = Path(".tcplab/exec")
 _SERVER_STARTS = "30s"
 _TIMED_OUT = 124  # as timeout(1)
 _PLACE = re.compile(r"\b(?:(\w+)://)?(?:[^\s/@]*@)?(?:ip6-)?h2\b(?::(\d{1,5}))?")
@@ -69,41 +68,9 @@ class Asked(NamedTuple):
     timeout: Duration
 
 
-_HELP_OF_PORT = (
-    "Port that the server is to listen on first. Else it is one that COMMAND names, or any."
-)
-
-
 @click.command("exec")
 @click.argument("command", nargs=-1, required=True)
-@option("--server", "Command in h2, in one word; it must listen.", words_of, metavar="COMMAND")
-@option("--port ports", _HELP_OF_PORT, click.IntRange(1, 65535), multiple=True)
-@option(
-    "--down outages", "An outage of the link, both ways.", _outage, multiple=True, metavar="AT,FOR"
-)
-@option("--loopback", "Shape and capture 127.0.0.1 of h1 like the link.", is_flag=True)
-@option("--seed", "", click.IntRange(0), default=1)
-@option(
-    "--timeout",
-    "Virtual time at most.",
-    QuantityType(Duration),
-    default="10min",
-    metavar="DURATION",
-)
-@option("--clock", "Date and time at the start.", default=CLOCK)
-@option("--folder folders", "Folder that the programs see as well.", FOLDER, multiple=True)
-@option("--root", "Unpacked system that the programs see instead of this computer's.", FOLDER)
-@option(
-    "--cpu",
-    "With `host` computing takes virtual time, so no run repeats another.",
-    click.Choice(("free", "host")),
-    default="free",
-)
-@option("--twice is_twice", "Run it again with the seed, and name what differs.", is_flag=True)
-@option("--whole-packets", "Keep whole packets in large captures.", is_flag=True)
-@option("--open opens", "Show the captures' graphs in a browser.", is_flag=True)
-@option("--out", "Folder of the captures; replaced.", FOLDER, default=_OUT)
-@kernel_option
+@options("exec", server={"type": words_of}, outages={"type": _outage}, clock={"default": CLOCK})
 def execute(
     loopback: bool,
     seed: int,

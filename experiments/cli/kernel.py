@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from experiments.cli.commands import NearGroup
-from experiments.cli.options import PATH, kernel_option, kernels, option, out_option, workers_option
+from experiments.cli.options import PATH, kernels, options
 from experiments.cli.sweep import carried
 from experiments.run.report import make_page
 from experiments.run.session import lab_on, ready_lab
@@ -80,8 +80,7 @@ def _own(built: list[BuiltKernel]) -> Table:
 
 @kernel.command("build")
 @click.argument("names", metavar="KERNEL...", nargs=-1, required=True, shell_complete=kernels)
-@option("--source", "A linux-VERSION.tar.xz to build a version of the lab from.", PATH)
-@option("--rebuild", "Build it even if it is built.", is_flag=True)
+@options("kernel build")
 def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) -> None:
     """Build kernels in advance; runs build missing ones."""
     for name in names:
@@ -123,22 +122,7 @@ _LONGEST = 1800.0  # wall seconds of one point
 @kernel.command("compare")
 @click.argument("old", metavar="KERNEL", shell_complete=kernels)
 @click.argument("new", metavar="KERNEL", shell_complete=kernels)
-@option(
-    "--seeds",
-    "Seeds; fewer than the default cannot show a difference among so many figures.",
-    click.IntRange(1, 1000),
-    default=12,
-    metavar="NUMBER",
-)
-@option("--only names", "Only this case; may be repeated.", multiple=True, metavar="CASE")
-@option(
-    "--scripts/--no-scripts",
-    "Run the kernels' own packetdrill scripts, if packetdrill is available.",
-    default=True,
-    show_default=False,
-)
-@workers_option
-@out_option
+@options("kernel compare")
 def compare_command(
     old: str,
     new: str,
@@ -191,9 +175,7 @@ def _status(folder: Path) -> int:
 
 @kernel.command("test")
 @click.argument("name", metavar="[KERNEL]", default=DEFAULT_KERNEL, shell_complete=kernels)
-@option("--only names", "Only scripts whose name holds TEXT.", multiple=True, metavar="TEXT")
-@workers_option
-@option("--json as_json", "Print one JSON document.", is_flag=True)
+@options("kernel test")
 def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json: bool) -> None:
     """Run the packetdrill scripts that come with a kernel's source on it, as its selftests do.
 
@@ -207,40 +189,9 @@ def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json
     sys.exit(follow(coming, len(cases), lab.kernel_release, as_json))
 
 
-_IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
-
-
 @click.command()
 @click.argument("places", metavar="SCRIPT|FOLDER...", nargs=-1, type=PATH)
-@option(
-    "--ip-version versions",
-    "IP version; may be repeated for a run under each.  [default: the script's own]",
-    click.Choice(_IP_VERSIONS),
-    multiple=True,
-)
-@option(
-    "--tolerance-usecs",
-    "Microseconds by which a packet may come too early or too late.  [default: 4000]",
-    click.IntRange(1, 10_000_000),
-    metavar="NUMBER",
-)
-@option(
-    "-D --define definitions",
-    "Define a name used in the scripts.",
-    multiple=True,
-    metavar="NAME=VALUE",
-)
-@option("--pcap", "Folder for the packets of each script.", PATH)
-@option("--seed", "Seed of all randomness.", click.IntRange(0), default=1)
-@option(
-    "--limit",
-    "Stop a script that takes longer: it spins.",
-    click.FloatRange(1.0),
-    default=WALL_SECONDS,
-    metavar="SECONDS",
-)
-@option("--json as_json", "Print one JSON document.", is_flag=True)
-@kernel_option
+@options("packetdrill", limit={"default": WALL_SECONDS})
 def packetdrill(
     places: tuple[Path, ...],
     versions: tuple[str, ...],

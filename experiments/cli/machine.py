@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from experiments.cli import main
 from experiments.cli.commands import COMPLETE, tcplab
-from experiments.cli.options import FOLDER, Command, folders_of_runs, option
+from experiments.cli.options import folders_of_runs, options
 from experiments.documentation.pictures import PROGRAM, gallery_page, made, pictures
 from experiments.documentation.reference import manual, reference
 from experiments.documentation.site import build
@@ -68,18 +67,8 @@ def clean_up(arguments: tuple[str, ...]) -> None:
     sys.exit(changes.main(arguments))
 
 
-def _out_of(folder: str, text: str) -> Callable[[Command], Command]:
-    default = Path(folder)
-    return option("--out", text, FOLDER, default=default)
-
-
 @click.command("docs")
-@_out_of("site", "Folder of the site, which is replaced.")
-@option("--serve", "Show the site on 127.0.0.1 until Ctrl-C.", is_flag=True)
-@option("--port", "", click.IntRange(0, 65535), default=8000)
-@option(
-    "--quick", "Leave out what takes runs: pictures, and most of the recorded stage.", is_flag=True
-)
+@options("docs")
 def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
     """Build the documentation site with reference and gallery; a dead link is an error."""
     with _server(out, port) if serve else nullcontext() as server:
@@ -120,9 +109,7 @@ def _server(folder: Path, port: int) -> LocalServer:
 
 
 @click.command("release")
-@_out_of("dist", "The folder for the wheels, the archive and their SHA-256.")
-@option("--new", "State the digests of this lab as the release's.", is_flag=True)
-@option("--prebuilt", "Write the kernel and engine that come with the code.", is_flag=True)
+@options("release")
 def release(out: Path, new: bool, prebuilt: bool) -> None:
     """Make a self-contained release of this checkout: wheels and an archive."""
     if prebuilt:
@@ -150,7 +137,7 @@ def _write_prebuilt() -> None:
 
 
 @click.command("lock")
-@option("--update", "Take the newest versions.", is_flag=True, required=True)
+@options("lock")
 def lock(update: bool) -> None:
     """Renew the locks of Debian's and Python's packages and of crates."""
     from testbed import release as release_module

@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,26 +12,18 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 import testbed
-from experiments.run.report import STRICT, make_page, require_good_points
-from experiments.run.request import TESTBEDS, RunOptions
+from experiments.run.report import make_page, require_good_points
+from experiments.run.request import RunOptions
 from experiments.study.catalogue import Experiment
 from experiments.study.grid import KERNEL, kind_of, value_of
 from topologies.errors import UsageError
-from topologies.notation import json_document, json_value
+from topologies.notation import json_document, json_value, toml_file
 from topologies.units import Duration, Quantity
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def option(
-    names: str, text: str = "", kind: Any = None, **more: Any
-) -> Callable[[Command], Command]:
-    """Return an option of space-separated names, which shows its default if it has one."""
-    shown = {"show_default": "default" in more} | more
-    return click.option(*names.split(), help=text or None, type=kind, **shown)
 
 
 def studies(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -94,102 +86,6 @@ _COMMON = (
 )
 
 
-kernel_option = click.option(
-    f"--{KERNEL}",
-    metavar="KERNEL",
-    help=(
-        "Linux of the hosts, in virtual time: a version such as 6.12, a tarball, a tree or"
-        " CLONE@REVISION, each with +PATCH; `tcplab kernel list` lists versions."
-    ),
-    shell_complete=kernels,
-)
-out_option = option("--out", "Folder that keeps the runs.", FOLDER, default=Path("runs"))
-run_or_sweep = click.argument(
-    "folder", metavar="RUN|SWEEP", type=PATH, shell_complete=folders_of_runs
-)
-strict_option = option("--strict", STRICT, is_flag=True)
-json_option = option(
-    "--json as_json",
-    "Print one JSON document of the result; other text goes to standard error.",
-    is_flag=True,
-)
-
-
-known_option = option(
-    "--known",
-    "Take the finished points of this folder too, such as runs of another machine; may be"
-    " repeated.",
-    FOLDER,
-    multiple=True,
-)
-workers_option = option(
-    "--workers",
-    "Maximum number of guests to run in parallel.  [default: one for each processor]",
-    click.IntRange(1, 10_000),
-    metavar="NUMBER",
-)
-
-
-def testbed_option(default: str = "virtual") -> Callable[[Command], Command]:
-    return option(
-        "--testbed",
-        "Lab kernel in virtual time, or this kernel in real time (native, as root); auto is"
-        " native where that is possible.",
-        click.Choice(TESTBEDS),
-        default=default,
-    )
-
-
-def add_common_options(command: click.Command, named: Experiment, testbed: str) -> None:
-    for each in (
-        testbed_option(testbed),
-        kernel_option,
-        option(
-            "--seed",
-            "Seed of all randomness; the same seed gives the same packets (virtual).",
-            click.IntRange(0, 2**63 - 1),
-            default=1,
-            metavar="NUMBER",
-        ),
-        option(
-            "--repeat",
-            "Run that many times, with seeds counted up.  [default: as often as the"
-            " experiment's claim needs; once in real time]",
-            click.IntRange(1, 1000),
-            metavar="TIMES",
-        ),
-        option(
-            "--set settings",
-            "Set a parameter, a field of the spec (topology.links.1.rightward.queue) or a sysctl.",
-            multiple=True,
-            metavar="NAME=VALUE",
-        ),
-        option(
-            "--metric metrics",
-            "Show a metric or an expression such as 'p95 delay[flow1]' in the report.",
-            multiple=True,
-            metavar="METRIC",
-        ),
-        out_option,
-        option(
-            "--limit",
-            "Stop a run after that much wall time  [default: 10min, natively more]",
-            QuantityType(Duration),
-            metavar="DURATION",
-        ),
-        option(
-            "--load-module-into-this-kernel load_modules",
-            "Natively: make the module part of this computer's kernel, which its mistakes crash.",
-            is_flag=True,
-            hidden=not named.loads_modules(),
-        ),
-        strict_option,
-        option("--dry-run", "Print the spec without running it.", is_flag=True),
-        json_option,
-    ):
-        each(command)
-
-
 class QuantityType(click.ParamType[Quantity]):
     """A quantity as a command-line value."""
 
@@ -206,6 +102,51 @@ class QuantityType(click.ParamType[Quantity]):
             return self.kind.parse(str(value))
         except UsageError as error:
             self.fail(str(error), param, ctx)
+
+
+_TYPES = {"path": PATH, "file": FILE, "folder": FOLDER, "duration": QuantityType(Duration)}
+_COMPLETIONS = {"studies": studies, "kernels": kernels}
+_TABLE: dict[str, dict[str, Any]] = toml_file(Path(__file__).with_name("options.toml"))
+
+
+def options(command: str, **changes: Mapping[str, Any]) -> Callable[[Command], Command]:
+    """Return a decorator that adds a command's options; `changes` has more facts of some."""
+
+    def add(function: Command) -> Command:
+        rows = list(_TABLE[command])
+        # A command takes them in order; decorators of a function come from the last to the first.
+        for names in rows if isinstance(function, click.Command) else reversed(rows):
+            option(names, command, **changes.get(_name(names), {}))(function)
+        return function
+
+    return add
+
+
+def _name(names: str) -> str:
+    return names.split()[-1].partition("/")[0].lstrip("-").replace("-", "_")
+
+
+def option(names: str, command: str = "shared", **more: Any) -> Callable[[Command], Command]:
+    """Return an option of the table, which shows its default if it has one."""
+    facts = (_TABLE[command][names] or _TABLE["shared"][names]) | more
+    facts = {"show_default": "default" in facts} | facts
+    if "choice" in facts:
+        facts["type"] = click.Choice(facts.pop("choice"))
+    elif "range" in facts:
+        ends = facts.pop("range")
+        facts["type"] = (click.IntRange if type(ends[0]) is int else click.FloatRange)(*ends)
+    elif facts.get("type") in _TYPES:
+        facts["type"] = _TYPES[facts["type"]]
+    if "complete" in facts:
+        facts["shell_complete"] = _COMPLETIONS[facts.pop("complete")]
+    return click.option(*names.split(), **facts)
+
+
+run_or_sweep = click.argument(
+    "folder", metavar="RUN|SWEEP", type=PATH, shell_complete=folders_of_runs
+)
+kernel_option, out_option, json_option = map(option, ("--kernel", "--out", "--json as_json"))
+workers_option = option("--workers")
 
 
 def parameter_options(parameters: type) -> list[click.Parameter]:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 import click
 
-from experiments.cli.options import option
+from experiments.cli.options import options
 from experiments.play.lesson import all_lessons, lesson_from
 from experiments.play.player import Player
 from experiments.play.server import PageOffer, PlayServer
@@ -18,22 +18,7 @@ from topologies.errors import UsageError
 
 @click.command("play")
 @click.argument("link", default="")
-@option(
-    "--port",
-    "Port of this computer to listen on.  [default: one that is free]",
-    click.IntRange(0, 65535),
-    default=0,
-    metavar="NUMBER",
-    show_default=False,
-)
-@option("--no-browser", "Open no browser, print the address only.", is_flag=True)
-@option(
-    "--lesson",
-    "Begin with a lesson: its name, or a Markdown file.",
-    default="",
-    metavar="NAME|FILE",
-    show_default=False,
-)
+@options("play")
 def play(link: str, port: int, no_browser: bool, lesson: str) -> None:
     """Change a link with sliders and watch TCP: a live page on this computer.
 

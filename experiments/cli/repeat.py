@@ -6,18 +6,7 @@ from pathlib import Path
 
 import click
 
-from experiments.cli.options import (
-    json_option,
-    kernel_option,
-    known_option,
-    option,
-    out_option,
-    print_page,
-    run_or_sweep,
-    strict_option,
-    studies,
-    workers_option,
-)
+from experiments.cli.options import options, print_page, run_or_sweep
 from experiments.cli.run import RunProgress
 from experiments.cli.sweep import carried
 from experiments.run.request import RunRequest
@@ -89,31 +78,7 @@ _LONGEST = 3600.0  # wall seconds of one point
 
 
 @click.command()
-@option("--quick/--full", "Short runs and six seeds, or as published.", default=True)
-@option(
-    "--only names",
-    "Only this study; may be repeated.",
-    multiple=True,
-    metavar="EXPERIMENT",
-    shell_complete=studies,
-)
-@option(
-    "--rows texts",
-    "Only rows whose place has this text, such as '5 % loss'; may be repeated.",
-    multiple=True,
-    metavar="TEXT",
-)
-@option(
-    "--period-kernels/--no-period-kernels",
-    "Repeat each study also on the kernel of its time, if that is built.",
-    default=True,
-)
-@workers_option
-@known_option
-@kernel_option
-@strict_option
-@json_option
-@out_option
+@options("reproduce")
 def reproduce(
     quick: bool,
     names: tuple[str, ...],

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn
 
 from experiments.cli.commands import list_option, one_clear_message, studies_option, use_defaults
 from experiments.cli.options import (
-    add_common_options,
+    options,
     options_from,
     parameter_options,
     print_results,
@@ -47,7 +47,8 @@ def command_of(named: Experiment, testbed: str = "virtual") -> click.Command:
         help=named.claim + (grid if named.grid() else ""),
         callback=partial(_call, named),
     )
-    add_common_options(command, named, testbed)
+    load = {"hidden": not named.loads_modules()}
+    options("run", testbed={"default": testbed}, load_modules=load)(command)
     return list_option(command)
 
 

@@ -14,10 +14,9 @@ from rich.table import Table
 import testbed
 from experiments.cli.commands import ClearGroup
 from experiments.cli.options import (
-    FILE,
     folders_of_runs,
     json_option,
-    option,
+    options,
     out_option,
     print_results,
     run_or_sweep,
@@ -130,8 +129,7 @@ def _point(beginning: str, out: Path) -> dict[str, Any]:
 
 
 @runs.command("gc")
-@option("--yes", "Remove without asking.", is_flag=True)
-@out_option
+@options("runs gc")
 def gc_command(yes: bool, out: Path) -> None:
     """Remove cached points that cannot be reused: failed, or of another tcplab or lab."""
     from experiments.sweep.store import results
@@ -170,8 +168,7 @@ def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
 
 
 @click.command("open")
-@option("--no-browser", "Make the page and print where it is.", is_flag=True)
-@out_option
+@options("open")
 def open_index(no_browser: bool, out: Path) -> None:
     """Show all runs in a browser, to search and compare them."""
     from experiments.reporting.browsing import write_index
@@ -185,34 +182,7 @@ def open_index(no_browser: bool, out: Path) -> None:
 
 @click.command()
 @run_or_sweep
-@option(
-    "--kind",
-    "Over time with a band over the seeds, stacked shares of flows, cumulative"
-    " distribution, boxes, small multiples, or a table.",
-    click.Choice(["series", "shares", "cdf", "box", "grid", "table"]),
-    required=True,
-)
-@option(
-    "--out",
-    "File to write: .pdf, .svg, .png or .pgf; .tex or .csv for a table.",
-    FILE,
-    required=True,
-)
-@option("--paper", "Whose column widths.", click.Choice(["ieee", "acm"]), default="ieee")
-@option("--columns", "Columns of the paper that the figure takes.", click.IntRange(1, 2), default=1)
-@option(
-    "--metric",
-    "Metric of a cdf or box; of a sweep also of a grid or table. A cdf of queueing, fct or"
-    " exchange has all packets, flows or exchanges.  [default: queueing delay (cdf of a run),"
-    " goodput; the sweep's]",
-    metavar="METRIC",
-)
-@option(
-    "--quantity quantities",
-    "Quantity of a series, or of a run's grid; may be repeated.  [default: all]",
-    click.Choice(["rate", "delay", "window"]),
-    multiple=True,
-)
+@options("figure")
 def figure(folder: Path, kind: str, out: Path, **chosen: Any) -> None:
     """Draw a figure of a run or sweep for a paper: PDF, SVG, PNG, PGF, or a table.
 
@@ -228,7 +198,7 @@ def figure(folder: Path, kind: str, out: Path, **chosen: Any) -> None:
 
 @click.command()
 @run_or_sweep
-@option("--out", "Archive to write.  [default: NAME.tar.gz, here]", FILE)
+@options("bundle")
 def bundle(folder: Path, out: Path | None) -> None:
     """Pack a run or sweep as an artefact that repeats and compares itself.
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import click
 
-from experiments.cli.options import kernel_option, link_options, testbed_option
+from experiments.cli.options import kernel_option, link_options, option
 from experiments.programs.network import Network
 from experiments.programs.program import SECOND
 from experiments.programs.start import NetworkOptions, started
@@ -227,5 +227,5 @@ shell = click.Command(
         ),
     ],
 )
-testbed_option()(shell)
+option("--testbed")(shell)
 kernel_option(shell)

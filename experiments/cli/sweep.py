@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.options import (
-    QuantityType,
-    json_option,
-    kernel_option,
-    known_option,
-    option,
-    out_option,
-    print_page,
-    strict_option,
-    studies,
-    workers_option,
-)
+from experiments.cli.options import options, print_page, studies
 from experiments.run.session import ready_lab
 from experiments.run.store import require_writable
 from experiments.spec import DEFAULT_KERNEL
@@ -38,49 +27,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", metavar="EXPERIMENT|FILE", shell_complete=studies)
-@option(
-    "--set settings",
-    "Factor to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
-    " sysctl (net.ipv4.tcp_reordering). Repeat it for a grid; a single value holds for all.",
-    multiple=True,
-    metavar="NAME=VALUE,VALUE",
-)
-@option(
-    "--seeds",
-    "Number of seeds, or the seeds: 30, 7-36 or 1,5,9.  [default: 1; with --until up to 200]",
-    metavar="SEEDS",
-)
-@option(
-    "--until",
-    "Add seeds until half the 95 % interval of each median is below this, such as 2%.",
-    metavar="SHARE",
-)
-@option(
-    "--metric",
-    "Metric to compare, a column or an expression: 'goodput[bbr*] / goodput',"
-    " 'p95 delay[probe]@20s..60s'.  [default: goodput_kbit_s]",
-    metavar="METRIC",
-)
-@option(
-    "--compare", "Factor whose levels are compared: a name of --set, or condition.", metavar="NAME"
-)
-@workers_option
-@known_option
-@option(
-    "--limit",
-    "Stop a point after that much wall time.",
-    QuantityType(Duration),
-    default="10min",
-    metavar="DURATION",
-)
-@kernel_option
-@strict_option
-@option("--force", "Run cached points again.", is_flag=True)
-@option(
-    "--dry-run", "Print the points and how many are cached, without running them.", is_flag=True
-)
-@json_option
-@out_option
+@options("sweep")
 def sweep(
     workers: int | None,
     known: tuple[Path, ...],

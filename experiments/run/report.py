@@ -86,8 +86,6 @@ class Reporter:
 
 
 GOOD = "good"
-STRICT = "Fail unless the network is good: it matched the specification."
-"""Help of the option --strict."""
 _REMEDY = "Its page compares specification and measurement; see docs/concepts/verdict.md."
 
 
