@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from experiments.run.session import lab_on, ready_lab
 from experiments.run.store import require_writable
 from experiments.spec import DEFAULT_KERNEL
 from testbed.builds import shown
-from testbed.lab.commands import BuiltKernel, build_kernel, built_kernels, remove_kernel
+from testbed.lab.commands import build_kernel, built_kernels, remove_kernel
 from testbed.lab.kernel import DEFAULT, all_series, kernel_version
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.packetdrill import packetdrill as packetdrill_program
@@ -47,35 +47,27 @@ def kernel() -> None:
 def list_command() -> None:
     """List the kernels of the lab and those that you have built, without building any."""
     built = built_kernels()
+    current = {made.name: made for made in built if made.is_current}
+    table = Table("--kernel", "Linux", "Source", "Built", "What it lacks", title="Kernels")
+    for series in all_series():
+        version, made = kernel_version(series), current.get(series)
+        size = f"yes, {made.size / 1e6:.0f} MB" if made else "no"
+        table.add_row(series, version.version, version.origin, size, ", ".join(version.lacks))
     console = Console(file=sys.stdout)
-    console.print(_versions(built))
-    if own := [made for made in built if made.name not in all_series()]:
-        console.print(_own(own))
+    console.print(table)
+    name = Column("Name", overflow="fold")  # whole, for it is what `kernel remove` takes
+    own = Table(name, "Linux", "Size", "SHA-256", "State", title="Others that are built")
+    for made in built:
+        if made.name not in all_series():
+            state = "usable" if made.is_current else "of another tcplab, or its source has changed"
+            size = f"{made.size / 1e6:.0f} MB"
+            own.add_row(made.name or "?", made.release, size, made.digest[:12], state)
+    if own.rows:
+        console.print(own)
     click.echo(
         "A tarball, a tree or FOLDER@REVISION can be named as well, and patches after a plus:"
         f" --kernel {DEFAULT}+mine.patch"
     )
-
-
-def _versions(built: list[BuiltKernel]) -> Table:
-    table = Table("--kernel", "Linux", "Source", "Built", "What it lacks", title="Kernels")
-    current = {made.name: made for made in built if made.is_current}
-    for series in all_series():
-        version = kernel_version(series)
-        made = current.get(series)
-        size = f"yes, {made.size / 1e6:.0f} MB" if made else "no"
-        table.add_row(series, version.version, version.origin, size, ", ".join(version.lacks))
-    return table
-
-
-def _own(built: list[BuiltKernel]) -> Table:
-    name = Column("Name", overflow="fold")  # whole, for it is what `kernel remove` takes
-    table = Table(name, "Linux", "Size", "SHA-256", "State", title="Others that are built")
-    for made in built:
-        state = "usable" if made.is_current else "of another tcplab, or its source has changed"
-        size = f"{made.size / 1e6:.0f} MB"
-        table.add_row(made.name or "?", made.release, size, made.digest[:12], state)
-    return table
 
 
 @kernel.command("build")
@@ -142,23 +134,18 @@ def compare_command(
     cases = chosen_cases(names)
     kernels = KernelPair(str(chosen(old)), str(chosen(new)))
     require_writable(out)
-    program = _program() if scripts and not names else None
+    program = None
+    if scripts and not names:
+        try:
+            with shown(sys.stderr) as report:
+                program = packetdrill_program(report)
+        except TcplabError as error:
+            click.echo(f"Without the kernels' own scripts: {error}", err=True)
     runner = runner_for(ready_lab(kernels), [case.spec for case in cases], workers)
     runner = replace(runner, wall_seconds=_LONGEST)
     asked = comparison_of(kernels, cases, range(1, seeds + 1), program)
     folder = carried(asked, runner, out, "compare")
-    status = make_page("kernels", folder)
-    raise SystemExit(status or _status(folder))
-
-
-def _program() -> Path | None:
-    """Return packetdrill, or print why it is missing and return None."""
-    try:
-        with shown(sys.stderr) as report:
-            return packetdrill_program(report)
-    except TcplabError as error:
-        click.echo(f"Without the kernels' own scripts: {error}", err=True)
-        return None
+    raise SystemExit(make_page("kernels", folder) or _status(folder))
 
 
 def _status(folder: Path) -> int:
@@ -205,7 +192,13 @@ def packetdrill(
     """
     tolerance = asked["tolerance_usecs"]
     arguments = [f"--tolerance_usecs={tolerance}"] if tolerance else []
-    arguments += _defined(asked["definitions"])
+    for definition in asked["definitions"]:
+        name, equals, _ = definition.partition("=")
+        if not name.isidentifier() or not equals:
+            raise UsageError(
+                f"--define {definition!r} has no NAME=VALUE.", "Write --define NAME=VALUE."
+            )
+        arguments += ["-D", definition]
     if not places:
         raise UsageError("No script is named.", "Name one, or a folder: ./tcplab packetdrill a.pkt")
     if pcap and pcap.exists() and (not pcap.is_dir() or any(pcap.iterdir())):
@@ -226,29 +219,18 @@ def packetdrill(
     sys.exit(follow(runner.run(cases), len(cases), lab.kernel_release, asked["as_json"]))
 
 
-def _defined(definitions: Iterable[str]) -> Iterator[str]:
-    for definition in definitions:
-        if not definition.partition("=")[0].isidentifier() or "=" not in definition:
-            raise UsageError(
-                f"--define {definition!r} has no NAME=VALUE.", "Write --define NAME=VALUE."
-            )
-        yield from ("-D", definition)
-
-
 def follow(coming: Iterable[ScriptOutcome], number: int, release: str, as_json: bool) -> int:
     """Print outcomes as they come, or all as JSON; return 0 if all have passed, else 1."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress
 
     outcomes: list[ScriptOutcome] = []
     console = Console(stderr=True)
-    columns = (TextColumn("packetdrill"), BarColumn(), MofNCompleteColumn())
+    columns = ("packetdrill", BarColumn(), MofNCompleteColumn())
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
-        task = bar.add_task("", total=number)
-        for outcome in coming:
+        for outcome in bar.track(coming, number, description=""):
             outcomes.append(outcome)
-            bar.advance(task)
             if not as_json:
                 click.echo(described(outcome))
     passed = sum(outcome.passed for outcome in outcomes)

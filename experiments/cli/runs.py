@@ -25,7 +25,6 @@ from topologies.errors import TcplabError, UsageError
 from topologies.notation import json_document, json_value
 
 if TYPE_CHECKING:
-    from experiments.sweep.point import Origin
     from experiments.sweep.store import Kept
 
 
@@ -50,8 +49,21 @@ def list_command(as_json: bool, out: Path) -> None:
         console.print(table)
     else:
         click.echo(f"{out} has no run yet. A first one: ./tcplab run sack")
-    if (out / "points.sqlite").exists():
-        console.print(_points_table(out))
+    if not (out / "points.sqlite").exists():
+        return
+    from experiments.sweep.store import results
+
+    with results(out) as memory:
+        kept = memory.listed()
+    usable = _usable(kept)
+    states = ("complete", "unproved", "failed")
+    table = Table("points of sweeps", *states, "of this tcplab and lab")
+    for experiment in sorted({point.experiment for point in kept}):
+        mine = [point for point in kept if point.experiment == experiment]
+        counts = Counter(point.status for point in mine)
+        now = sum(point.key in usable for point in mine)
+        table.add_row(experiment, *(f"{counts[state]:,}" for state in states), f"{now:,}")
+    console.print(table)
 
 
 def _require_folder(out: Path) -> None:
@@ -60,47 +72,24 @@ def _require_folder(out: Path) -> None:
         raise UsageError(f"There is no folder {out}.", remedy)
 
 
-def _points_table(out: Path) -> Table:
-    from experiments.sweep.store import results
-
-    with results(out) as memory:
-        kept = memory.listed()
-    usable = _usable(kept)
-    table = Table("points of sweeps", "complete", "unproved", "failed", "of this tcplab and lab")
-    for experiment in sorted({point.experiment for point in kept}):
-        mine = [point for point in kept if point.experiment == experiment]
-        states = Counter(point.status for point in mine)
-        now = sum(point.key in usable for point in mine)
-        table.add_row(
-            experiment,
-            *(f"{states[state]:,}" for state in ("complete", "unproved", "failed")),
-            f"{now:,}",
-        )
-    return table
-
-
 def _usable(kept: list[Kept]) -> set[str]:
     """Return the keys of points that this code and lab would reproduce; all without a ready lab."""
     from experiments.spec import DEFAULT_KERNEL
     from experiments.study.grid import KERNEL
-
-    made = {(point.origin, point.combination.get(KERNEL, DEFAULT_KERNEL)) for point in kept}
-    current = {origin for origin, kernel in made if _is_current(origin, kernel)}
-    return {point.key for point in kept if point.origin in current}
-
-
-def _is_current(origin: Origin, kernel: str) -> bool:
-    from experiments.sweep import point
+    from experiments.sweep.point import origin
     from testbed.lab.kernel.choice import chosen
     from testbed.lab.ready import lab_if_ready
 
-    try:
-        ready = lab_if_ready(chosen(kernel))
-        return ready is None or origin == point.origin(ready, origin.measures)
-    except ModuleNotFoundError:
-        return False  # of another version, which measured with a module that is gone
-    except TcplabError:
-        return False  # a kernel whose source is gone
+    current = set()
+    made = {(point.origin, point.combination.get(KERNEL, DEFAULT_KERNEL)) for point in kept}
+    for source, kernel in made:
+        try:
+            ready = lab_if_ready(chosen(kernel))
+            if ready is None or source == origin(ready, source.measures):
+                current.add(source)
+        except (ModuleNotFoundError, TcplabError):
+            pass  # measured by a module, or on a kernel, that is gone
+    return {point.key for point in kept if point.origin in current}
 
 
 @runs.command("show")
@@ -108,24 +97,20 @@ def _is_current(origin: Origin, kernel: str) -> bool:
 @out_option
 def show_command(which: str, out: Path) -> None:
     """Print the manifest of a run without its files, or a point of a sweep by its key."""
-    folder = Path(which)
-    if (folder / "manifest.json").exists():
-        shown = json_value((folder / "manifest.json").read_text())
-        shown.pop("files", None)
-    else:
-        shown = _point(which, out)
-    click.echo(json_document(shown))
-
-
-def _point(beginning: str, out: Path) -> dict[str, Any]:
     from experiments.sweep.store import FILE, not_found, results
 
-    if not (out / FILE).exists():
-        raise not_found(beginning)
-    with results(out) as memory:
-        kept, record = memory.single(beginning)
-    head = {"key": kept.key, "experiment": kept.experiment, "set": kept.combination}
-    return head | {"seed": kept.seed, "finished": kept.finished} | record
+    manifest = Path(which, "manifest.json")
+    if manifest.exists():
+        shown = json_value(manifest.read_text())
+        shown.pop("files", None)
+    elif not (out / FILE).exists():
+        raise not_found(which)
+    else:
+        with results(out) as memory:
+            kept, record = memory.single(which)
+        shown = {"key": kept.key, "experiment": kept.experiment, "set": kept.combination}
+        shown |= {"seed": kept.seed, "finished": kept.finished} | record
+    click.echo(json_document(shown))
 
 
 @runs.command("gc")

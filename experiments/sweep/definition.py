@@ -11,7 +11,7 @@ from typing import Any
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import columns
 from analysis.statistics.power import level_pairs, sentence
-from experiments.spec import Condition, ExperimentSpec, Headline
+from experiments.spec import Condition, ExperimentSpec
 from experiments.study import grid
 from experiments.study.catalogue import Experiment, find
 from experiments.study.grid import KERNEL, Combination, Factor, settings_from
@@ -22,7 +22,7 @@ from topologies.errors import UsageError
 from topologies.notation import toml_file
 from topologies.units import Share
 
-_SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
+_SEEDS = re.compile(r"\s*(\d+)(?:-(\d+))?\s*")
 _MOST_SEEDS = 1_000_000
 _HIGHEST_SEED = 2**63 - 1
 _NONE: Mapping[str, tuple[str, ...]] = {}
@@ -71,35 +71,36 @@ class SweepDefinition:
             )
 
 
-def seeds(text: str | None, until: float | None) -> tuple[int, ...]:
+def seeds(value: Any, until: float | None) -> tuple[int, ...]:
     """Read `30` as 1 to 30, `7-36` as a range, `1,5,9` as a list. Raises UsageError."""
-    if text is None:
+    if value is None:
         return tuple(range(1, _UNTIL_SEEDS + 1)) if until else (1,)
-    parts = [_SEEDS.fullmatch(part.strip()) for part in text.split(",")]
-    if not all(parts):
-        raise UsageError(
-            f"'{text[:40]}' names no seeds.", "Write 30 for 1 to 30, or 7-36, or 1,5,9."
-        )
-    if len(parts) == 1 and parts[0] and parts[0][2] is None:
-        return _counted(1, int(parts[0][1]))
-    return tuple(
-        seed for part in parts if part for seed in _counted(int(part[1]), int(part[2] or part[1]))
-    )
-
-
-def _counted(first: int, last: int) -> tuple[int, ...]:
-    if last - first >= _MOST_SEEDS:
-        raise UsageError(
-            f"These are {last - first + 1:,} seeds.", f"At most {_MOST_SEEDS:,} are possible."
-        )
-    return tuple(range(first, last + 1))
+    if isinstance(value, list | tuple | range):
+        if not all(type(seed) is int for seed in value):
+            raise UsageError("A seed is no whole number.", "Write seeds = 30, or [1, 5, 9].")
+        return tuple(value)
+    text = str(value)
+    parts = [part and part.groups() for part in map(_SEEDS.fullmatch, text.split(","))]
+    listed = list[int]()
+    for part in parts:
+        if not part:
+            raise UsageError(
+                f"'{text[:40]}' names no seeds.", "Write 30 for 1 to 30, or 7-36, or 1,5,9."
+            )
+        first, last = int(part[0]), int(part[1] or part[0])
+        if len(parts) == 1 and not part[1]:
+            first = 1
+        if last - first >= _MOST_SEEDS:
+            raise UsageError(
+                f"These are {last - first + 1:,} seeds.", f"At most {_MOST_SEEDS:,} are possible."
+            )
+        listed += range(first, last + 1)
+    return tuple(listed)
 
 
 def share(text: str) -> float:
     """`±2%` or `2%` as a fraction. Raises UsageError."""
-    return Share.parse(
-        text.strip().removeprefix("±").removeprefix("+-").removeprefix("+/-")
-    ).fraction
+    return Share.parse(re.sub(r"^\s*(±|\+-|\+/-)?", "", text).strip()).fraction
 
 
 def typed_definition(
@@ -107,29 +108,19 @@ def typed_definition(
 ) -> SweepDefinition:
     """Return the typed sweep: texts of options replace parts of a TOML file. Raises UsageError."""
     is_file = what.endswith(".toml")
-    content = _content(Path(what)) if is_file else {"experiment": what}
+    content: dict[str, Any] = {"experiment": what}
+    if is_file:  # as docs/guides/sweeps.md shows
+        try:
+            content = toml_file(Path(what))
+        except OSError as error:
+            problem = f"{what} cannot be read: {error.strerror}."
+            raise UsageError(problem, "Name an experiment, or a file in TOML.") from None
+        except ValueError as error:
+            remedy = "Write it in TOML, as docs/guides/sweeps.md shows."
+            raise UsageError(f"{what} cannot be read as a sweep: {error}.", remedy) from None
     texts = (*settings, *([f"{KERNEL}={kernel}"] if kernel else []))
     content |= {name: text for name, text in typed.items() if text is not None}
     return from_mapping(content, what if is_file else "The sweep", dict(settings_from(texts)))
-
-
-def _content(file: Path) -> dict[str, Any]:
-    """Return the content of a TOML file that describes a sweep. Raises UsageError.
-
-    experiment = "cubic_vs_reno"
-    seeds = 30                      # or "7-36", or [1, 5, 9]
-    until = "2%"                    # optional, as are metric and compare
-    [set]
-    delay = ["10ms", "50ms", "300ms"]
-    """
-    try:
-        return toml_file(file)
-    except OSError as error:
-        problem = f"{file} cannot be read: {error.strerror}."
-        raise UsageError(problem, "Name an experiment, or a file in TOML.") from None
-    except ValueError as error:
-        remedy = "Write it in TOML, as docs/guides/sweeps.md shows."
-        raise UsageError(f"{file} cannot be read as a sweep: {error}.", remedy) from None
 
 
 def from_mapping(
@@ -153,7 +144,7 @@ def from_mapping(
     return SweepDefinition(
         content["experiment"],
         tuple({**dict(_flattened(table)), **settings}.items()),
-        _seeds(content.get("seeds"), until),
+        seeds(content.get("seeds"), until),
         until,
         str(content.get("metric", "goodput_kbit_s")),
         str(content.get("compare", "")),
@@ -168,14 +159,6 @@ def _flattened(table: Mapping[str, Any], before: str = "") -> Iterable[tuple[str
         else:
             listed: Sequence[Any] = values if isinstance(values, list | tuple) else [values]
             yield f"{before}{name}", tuple(str(value) for value in listed)
-
-
-def _seeds(value: Any, until: float | None) -> tuple[int, ...]:
-    if not isinstance(value, list | tuple | range):
-        return seeds(None if value is None else str(value), until)
-    if not all(type(seed) is int for seed in value):
-        raise UsageError("A seed is no whole number.", "Write seeds = 30, or [1, 5, 9].")
-    return tuple(value)
 
 
 @dataclass(frozen=True)
@@ -226,13 +209,15 @@ class Plan:
         factors = (*self.fixed, *self.factors)
         sets = [f"--set {factor.name}={','.join(factor.values)}" for factor in factors]
         until = [f"--until {100 * self.sweep.until:g}%"] if self.sweep.until else []
-        chosen = (
-            [f"--metric {shlex.quote(self.sweep.metric)}"]
-            if self.sweep.metric != SweepDefinition.metric
-            else []
-        )
-        compared = [f"--compare {self.sweep.compare}"] if self.sweep.compare else []
-        words = [*sets, f"--seeds {_written(self.sweep.seeds)}", *until, *chosen, *compared]
+        first, last = self.sweep.seeds[0], self.sweep.seeds[-1]
+        seeds = ",".join(map(str, self.sweep.seeds))
+        if self.sweep.seeds == tuple(range(first, last + 1)):
+            seeds = str(last) if first == 1 else f"{first}-{last}"
+        words = [*sets, f"--seeds {seeds}", *until]
+        if self.sweep.metric != SweepDefinition.metric:
+            words.append(f"--metric {shlex.quote(self.sweep.metric)}")
+        if self.sweep.compare:
+            words.append(f"--compare {self.sweep.compare}")
         return " ".join(["./tcplab sweep", self.named.name, *words])
 
     def repeat(self, combination: Combination, seed: int) -> str:
@@ -247,14 +232,8 @@ def plan(sweep: SweepDefinition) -> Plan:
     named = find(sweep.experiment)
     chosen = [grid.factor(named, name, values) for name, values in sweep.settings]
     varied = tuple(factor for factor in chosen if len(factor.values) > 1)
-    planned = Plan(
-        sweep,
-        named,
-        varied,
-        tuple(factor for factor in chosen if len(factor.values) == 1),
-        tuple(grid.combinations(named, chosen)),
-        "",
-    )
+    fixed = tuple(factor for factor in chosen if len(factor.values) == 1)
+    planned = Plan(sweep, named, varied, fixed, tuple(grid.combinations(named, chosen)), "")
     for combination in planned.combinations:
         require_metrics([sweep.metric], combination.spec)
     digests = {combination.digest for combination in planned.combinations}
@@ -280,31 +259,20 @@ def _compared(planned: Plan) -> str:
     return next(iter([*possible[: len(possible) - len(names)], *words, *names[-1:]]), "")
 
 
-def _written(seeds: Sequence[int]) -> str:
-    first, last = seeds[0], seeds[-1]
-    if tuple(seeds) == tuple(range(first, last + 1)):
-        return str(last) if first == 1 else f"{first}-{last}"
-    return ",".join(map(str, seeds))
-
-
-def _headline(planned: Plan) -> Headline | None:
-    """Return the claim, if it compares the same conditions in every combination; else None."""
-    headlines = [combination.spec.headline for combination in planned.combinations]
-    first = headlines[0]
-    if planned.compare != "condition" or first is None or first.against is None:
-        return None
-    claims = {each and (each.direction, each.subject, each.against) for each in headlines}
-    return first if len(claims) == 1 else None
-
-
 def described(planned: Plan) -> dict[str, Any]:
+    headlines = [combination.spec.headline for combination in planned.combinations]
+    headline = headlines[0]
+    # A claim holds for the sweep if it compares the same conditions in every combination.
+    claims = {each and (each.direction, each.subject, each.against) for each in headlines}
+    if planned.compare != "condition" or not (headline and headline.against) or len(claims) > 1:
+        headline = None
     return {
         "experiment": planned.named.name,
         "claim": planned.named.claim,
         "command": planned.command(),
         "metric": planned.sweep.metric,
         "compare": planned.compare or None,
-        "headline": to_data(_headline(planned)),
+        "headline": to_data(headline),
         "until": planned.sweep.until,
         "factors": [factor.described() for factor in planned.factors],
         "conditions": [

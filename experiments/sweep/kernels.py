@@ -10,7 +10,7 @@ from itertools import islice, product
 from math import nan
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from analysis.measures.metrics import Metric, metric
 from analysis.pages.kernels import LEAST, KernelFigure, compared
@@ -154,9 +154,9 @@ class KernelComparison:
     facts: Sequence[Mapping[str, Any]] = ()
     records: dict[tuple[Place, int], Record] = field(default_factory=dict)
     scripts: dict[str, Any] = field(default_factory=dict)
-    kind = "kernels"
-    shelf = "kernels"
-    file = "comparison.json"
+    kind: ClassVar[str] = "kernels"
+    shelf: ClassVar[str] = "kernels"
+    file: ClassVar[str] = "comparison.json"
     label = "compare"
 
     def about(self, runs: PointRuns) -> dict[str, Any]:

@@ -54,7 +54,9 @@ class Origin:
     measuring: str
 
     def point(self, combination: Combination, seed: int) -> Point:
-        own = self._on(combination.spec.kernel)
+        own = self
+        if combination.spec.kernel != DEFAULT_KERNEL:
+            own = replace(self, lab=built_lab(combination.spec.kernel).digests["whole"])
         words: tuple[Any, ...] = (
             combination.digest,
             seed,
@@ -71,11 +73,6 @@ class Origin:
     def metric(self) -> str:
         """The expression that is measured; empty if it is a column."""
         return self.measures.partition(" ")[2]
-
-    def _on(self, kernel: str) -> Origin:
-        if kernel == DEFAULT_KERNEL:
-            return self
-        return replace(self, lab=built_lab(kernel).digests["whole"])
 
 
 @dataclass(frozen=True)

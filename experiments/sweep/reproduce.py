@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from analysis.measures.metrics import Row
 from analysis.measures.results import value_of
@@ -30,9 +30,8 @@ from experiments.study.points import (
 )
 from experiments.study.points import described as target_row
 from experiments.study.published import Target, published_study, seeds_of
-from experiments.sweep.point import CAPTURES, ROWS, Point, Record, origin
+from experiments.sweep.point import CAPTURES, ROWS, Record, origin
 from experiments.sweep.run import EndedPoints, PointRuns
-from testbed.lab.ready import Lab
 
 SeedRecord = tuple[int, Record]
 
@@ -47,9 +46,9 @@ class Reproduction:
     rows: Sequence[str] = ()
     kernel: str = DEFAULT_KERNEL
     kernels: Mapping[str, PeriodKernelChoice] = field(default_factory=dict)
-    kind = "reproduction"
-    shelf = "reproductions"
-    file = "reproduction.json"
+    kind: ClassVar[str] = "reproduction"
+    shelf: ClassVar[str] = "reproductions"
+    file: ClassVar[str] = "reproduction.json"
 
     @property
     def label(self) -> str:
@@ -66,11 +65,8 @@ class Reproduction:
     def fill(self, runs: PointRuns) -> None:
         for line in told(self.kernels.values()):
             runs.watch.note(line)
-        runs.run(self._points(runs.runner.lab))
-
-    def _points(self, lab: Lab) -> list[Point]:
-        """Return each point once, seed by seed: an interrupted run then has a first seed of all."""
-        sources = {text: origin(lab, text) for text in set(map(_measures, self.combinations))}
+        measures = set(map(_measures, self.combinations))
+        sources = {text: origin(runs.runner.lab, text) for text in measures}
         unique = {
             (combination.digest, target.expression): (combination, target)
             for target, both in self.combinations.items()
@@ -81,7 +77,8 @@ class Reproduction:
             for combination, target in unique.values()
             for seed in seeds_of(target.experiment, self.quick)
         ]
-        return sorted(points, key=lambda point: point.seed)
+        # Seed by seed: an interrupted run then has a first seed of all.
+        runs.run(sorted(points, key=lambda point: point.seed))
 
     def content(self, runs: PointRuns, ended: EndedPoints, folder: Path) -> dict[str, Any]:
         records: dict[tuple[str, str], list[SeedRecord]] = defaultdict(list)
@@ -100,18 +97,18 @@ class Reproduction:
 def _study(
     name: str, asked: Reproduction, records: Mapping[tuple[str, str], list[SeedRecord]]
 ) -> dict[str, Any]:
-    study, profile = published_study(name), profile_of(name)
+    study, profile, choice = published_study(name), profile_of(name), asked.kernels.get(name)
     settings = (*profile.settings, *profile.path) if profile else ()
-    runs = {
-        target: asked.combinations.get(target, {})
-        for target in asked.targets
-        if target.experiment == name
-    }
-    found = {
-        target: {time: records.get((run.digest, target.expression), []) for time, run in of.items()}
-        for target, of in runs.items()
-    }
-    every = ((target, each) for target, of in found.items() for each in chain(*of.values()))
+    rows, seeds = [], dict[tuple[str, str], set[int]]()
+    for target in (each for each in asked.targets if each.experiment == name):
+        runs = asked.combinations.get(target, {})
+        found = {
+            time: records.get((run.digest, target.expression), []) for time, run in runs.items()
+        }
+        rows.append(_row(target, runs, found))
+        for seed, record in chain(*found.values()):
+            if record["status"] != "complete":
+                seeds.setdefault((target.where, record["problem"]), set()).add(seed)
     return {
         "name": name,
         "claim": find(name).claim,
@@ -121,24 +118,25 @@ def _study(
             for setting in settings
         ],
         "profile_differs": profile.differs if profile else "",
-        "kernel": _kernel(name, asked.kernels.get(name)),
+        # the published kernel, and the lab's on which it was repeated
+        "kernel": study.kernel
+        and {
+            "linux": study.kernel.linux,
+            "known": study.kernel.known,
+            "taken": choice.series if choice else "",
+            "remarks": list(choice.remarks) if choice else [],
+        },
         "notes": [*([study.short_form] if asked.quick and study.short_form else []), *study.notes],
         "plot": study.plot,
-        "rows": [_row(target, of, found[target]) for target, of in runs.items()],
-        "failures": list(_failures(every)),
-    }
-
-
-def _kernel(name: str, choice: PeriodKernelChoice | None) -> dict[str, Any] | None:
-    """Return the published kernel, and the lab's kernel on which it was repeated, if any."""
-    kernel = published_study(name).kernel
-    if kernel is None:
-        return None
-    return {
-        "linux": kernel.linux,
-        "known": kernel.known,
-        "taken": choice.series if choice else "",
-        "remarks": list(choice.remarks) if choice else [],
+        "rows": rows,
+        "failures": [
+            {
+                "where": f"{where}, seed {', '.join(map(str, sorted(failed)))}",
+                "problem": problem,
+                "log": None,
+            }
+            for (where, problem), failed in seeds.items()
+        ],
     }
 
 
@@ -163,17 +161,6 @@ def _row(
     }
 
 
-def _failures(records: Iterable[tuple[Target, SeedRecord]]) -> Iterator[dict[str, Any]]:
-    """Yield a line for each target and problem, with its seeds."""
-    seeds: dict[tuple[str, str], set[int]] = {}
-    for target, (seed, record) in records:
-        if record["status"] != "complete":
-            seeds.setdefault((target.where, record["problem"]), set()).add(seed)
-    for (place, problem), failed in seeds.items():
-        where = f"{place}, seed {', '.join(map(str, sorted(failed)))}"
-        yield {"where": where, "problem": problem, "log": None}
-
-
 _FULL = 1 - TOLERANCE
 """Share of the link's payload rate from which a full link agrees with the published number."""
 _UNITS = {"Mbit/s": 1e6, "kbit/s": 1e3}
@@ -184,17 +171,13 @@ def at_line_rate(target: Target, spec: ExperimentSpec) -> bool:
     """Return whether the number (or amount in a time) is the rate of link or sender."""
     prefix = target.flow.removesuffix("*")  # as analysis.measures.results.value_of takes it
     flows = [flow for flow in spec.flows if flow.name.startswith(prefix)]
-    rate = _published_rate(target, flows)
-    return bool(rate) and rate >= _FULL * min(_highest(spec, flow) for flow in flows)
-
-
-def _published_rate(target: Target, flows: list[Flow]) -> float:
-    """Return bits of payload a second; 0 for what is no rate of all these flows."""
     if not target.published or target.among or target.listed:
-        return 0.0
+        return False
     if target.unit == "s" and len(flows) == 1 and flows[0].amount:
-        return 8 * flows[0].amount.base / target.published
-    return target.published * _UNITS.get(target.unit, 0.0)
+        rate = 8 * flows[0].amount.base / target.published
+    else:
+        rate = target.published * _UNITS.get(target.unit, 0.0)
+    return bool(rate) and rate >= _FULL * min(_highest(spec, flow) for flow in flows)
 
 
 def _highest(spec: ExperimentSpec, flow: Flow) -> float:
@@ -202,9 +185,9 @@ def _highest(spec: ExperimentSpec, flow: Flow) -> float:
     if flow.rate:
         return float(flow.rate.base)
     ports = spec.topology.path(flow.sender, flow.receiver)
-    rates = [port.channel.bandwidth.base for port in ports if port.channel]
+    slowest = min(port.channel.bandwidth.base for port in ports if port.channel)
     mtu = spec.topology.mtu.base
-    return min(rates) * (mtu - _HEADERS) / (mtu + _FRAME_HEADER)
+    return slowest * (mtu - _HEADERS) / (mtu + _FRAME_HEADER)
 
 
 def _measures(target: Target) -> str:
@@ -240,21 +223,14 @@ def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
     """Return a row for each target; its two times may be of points with different networks."""
     rows: dict[Target, dict[str, Any]] = {}
     for spec, runs in cells:
-        matched = [
-            (match, rows.setdefault(match.target, _empty(match.target)))
-            for match in published_with_run(spec, quick)
-        ]
-        seeds: set[int] = set()
+        matched = published_with_run(spec, quick)
+        for match in matched:
+            empty = {"today": [], "period": [], "seeds": [], "command": command(match.target)}
+            rows.setdefault(match.target, target_row(match.target) | empty)
         for seed, measured in runs if matched else ():
-            seeds.add(seed)
-            for match, row in matched:
+            for match in matched:
+                row = rows[match.target]
                 row["today"] += taken(match.target, match.today, [measured])
                 row["period"] += taken(match.target, match.period, [measured])
-        for _, row in matched:
-            row["seeds"] = sorted({*row["seeds"], *seeds})
+                row["seeds"] = sorted({*row["seeds"], seed})
     return rows
-
-
-def _empty(target: Target) -> dict[str, Any]:
-    empty = {"today": [], "period": [], "seeds": [], "command": command(target)}
-    return target_row(target) | empty

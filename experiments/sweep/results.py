@@ -6,12 +6,13 @@ import csv
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from analysis.measures.metrics import Row, columns
 from analysis.measures.selection import standing
@@ -29,7 +30,7 @@ from analysis.statistics.paired_tests import precision
 from analysis.table import ColumnTable
 from experiments.run.report import GOOD
 from experiments.study.grid import Combination, Factor
-from experiments.sweep.definition import Plan, described, from_mapping, plan
+from experiments.sweep.definition import Plan, SweepDefinition, described, from_mapping, plan
 from experiments.sweep.point import Point, Record
 from experiments.sweep.reproduce import published_of
 from experiments.sweep.run import (
@@ -56,9 +57,9 @@ class GridSweep:
     """The preset of a sweep over a grid (experiments.sweep.run.Preset)."""
 
     plan: Plan
-    kind = "sweep"
-    shelf = "sweeps"
-    file = "sweep.json"
+    kind: ClassVar[str] = "sweep"
+    shelf: ClassVar[str] = "sweeps"
+    file: ClassVar[str] = "sweep.json"
 
     @property
     def label(self) -> str:
@@ -72,36 +73,27 @@ class GridSweep:
         """Run batches of seeds until no combination needs another seed."""
         sweep, seeds = self.plan.sweep, iter(self.plan.sweep.seeds)
         source = self.plan.origin(runs.runner.lab)
-        widths = _IntervalWidths(sweep.metric, sweep.transport)
-        open_combinations = list(self.plan.combinations)
+        widths, missing = _IntervalWidths(sweep), list(self.plan.combinations)
         batch = _BATCH if sweep.until else len(sweep.seeds)
-        while open_combinations and (chosen := list(islice(seeds, batch))):
-            points = [
-                source.point(combination, seed)
-                for seed in chosen
-                for combination in open_combinations
-            ]
+        while missing and (chosen := list(islice(seeds, batch))):
+            points = [source.point(each, seed) for seed in chosen for each in missing]
             runs.run(points)
             if sweep.until is None:
                 return
             widths.add(EndedPoints(runs.memory, points))
-            open_combinations = [
-                combination
-                for combination in open_combinations
-                if widths.widest(combination) > sweep.until
-            ]
+            missing = [each for each in missing if widths.widest(each) > sweep.until]
 
     def content(self, runs: PointRuns, ended: EndedPoints, folder: Path) -> dict[str, Any]:
         """Write the tables; only a few records are in memory at a time."""
-        plan = self.plan
-        write_rows(folder, plan.factors, ended.proved, plan.sweep.metric)
-        write_series(folder, plan.factors, ended.proved)
+        plan, proved = self.plan, ended.having(is_proved=True)
+        write_rows(folder, plan.factors, proved, plan.sweep.metric)
+        write_series(folder, plan.factors, proved)
         statuses = Counter(ended.statuses.values())
         return {
             **described(plan),
             "seeds": sorted({point.seed for point in ended.points}),
-            "failures": [_failure(folder, plan, *pair) for pair in ended.unproved],
-            "warnings": [*_warnings_of_networks(ended), *_warnings_of_points(ended)],
+            "failures": [_failure(folder, plan, *pair) for pair in ended.having(is_proved=False)],
+            "warnings": list(_warnings(ended)),
             "points": {
                 "wanted": len(runs.points),
                 "done": statuses["complete"],
@@ -111,7 +103,7 @@ class GridSweep:
             },
             "published": published_of(
                 (combination.spec, _SeedRows(points))
-                for combination, points in ended.proved.by_combination()
+                for combination, points in proved.by_combination()
             ),
         }
 
@@ -120,24 +112,21 @@ class GridSweep:
 class _IntervalWidths:
     """Intervals that decide on another batch: values of a metric by combination and condition."""
 
-    metric: str
-    transport: str
+    sweep: SweepDefinition
     of_runs: dict[tuple[int, str], list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, points: EndedPoints) -> None:
         for point, record in points:
             for condition in point.combination.spec.conditions:
                 rows = [row for row in record["rows"] if row["condition"] == condition.name]
-                values = [row[self.metric] for row in standing(rows, self.transport)]
+                values = [row[self.sweep.metric] for row in standing(rows, self.sweep.transport)]
                 if values and None not in values:
                     self.of_runs[id(point.combination), condition.name].append(fmean(values))
 
     def widest(self, combination: Combination) -> float:
         """Return the widest interval as a share of its median; infinite if one is unknown."""
-        widths = (
-            precision(self.of_runs[id(combination), condition.name])
-            for condition in combination.spec.conditions
-        )
+        names = (condition.name for condition in combination.spec.conditions)
+        widths = (precision(self.of_runs[id(combination), name]) for name in names)
         return max(math.inf if width is None else width for width in widths)
 
 
@@ -156,47 +145,50 @@ def write_rows(
 ) -> None:
     """Write rows of proved points in order; a missing value is empty, an expression comes last."""
     kinds: dict[str, type] = {"point": str}
+    amounts: dict[str, tuple[str, dict[str, float]]] = {}
     for factor in factors:  # a quantity has a column for its text and one for its amount
-        kinds |= {factor.name: str} | ({factor.column: float} if _is_quantity(factor) else {})
+        kinds[factor.name] = str
+        if factor.column != factor.name:
+            kinds[factor.column] = float
+            numbers = {value: factor.number(value) for value in factor.values}
+            amounts[factor.column] = factor.name, numbers
     kinds |= {"condition": str, "flow": str, GROUP: str, "seed": int, NETWORK: str}
     kinds |= dict.fromkeys([*columns(), metric], float)
-    with (folder / ROWS).open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+    with _table(folder / ROWS) as writer:
         writer.writerow(kinds)
-        for row in _table_rows(factors, points):
-            cells = ((row.get(name), kind) for name, kind in kinds.items())
-            writer.writerow([None if value is None else kind(value) for value, kind in cells])
+        for point, record in points:
+            values = _varied(point, factors)
+            own: Row = {
+                "point": point.key,
+                "seed": point.seed,
+                NETWORK: verdict_of(record),
+                **values,
+            }
+            own |= {column: of[values[name]] for column, (name, of) in amounts.items()}
+            for row in record["rows"]:
+                whole = {**own, **row}
+                cells = ((whole.get(name), kind) for name, kind in kinds.items())
+                writer.writerow([None if value is None else kind(value) for value, kind in cells])
 
 
 def write_series(folder: Path, factors: Sequence[Factor], points: EndedPoints) -> None:
     names = [factor.name for factor in factors]
-    with (folder / SERIES).open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+    with _table(folder / SERIES) as writer:
         writer.writerow(["point", *names, "seed", *SERIES_HEAD, *range(1, BINS + 1)])
         for point, record in points.series:
-            values = dict(point.combination.values)
-            head = [point.key, *(values[name] for name in names), point.seed]
+            head = [point.key, *_varied(point, factors).values(), point.seed]
             writer.writerows([*head, *row] for row in record["rows"])
 
 
-def _table_rows(
-    factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]
-) -> Iterator[dict[str, Any]]:
-    amounts = {
-        factor.column: (factor.name, {value: factor.number(value) for value in factor.values})
-        for factor in factors
-        if _is_quantity(factor)
-    }
-    for point, record in points:
-        values = dict(point.combination.values)
-        own = {"point": point.key, "seed": point.seed, NETWORK: verdict_of(record)}
-        own |= {factor.name: values[factor.name] for factor in factors}
-        own |= {column: of[values[name]] for column, (name, of) in amounts.items()}
-        yield from ({**own, **row} for row in record["rows"])
+@contextmanager
+def _table(file: Path) -> Iterator[Any]:
+    with file.open("w", newline="") as opened:
+        yield csv.writer(opened, lineterminator="\n")
 
 
-def _is_quantity(factor: Factor) -> bool:
-    return factor.column != factor.name
+def _varied(point: Point, factors: Sequence[Factor]) -> dict[str, str]:
+    values = dict(point.combination.values)
+    return {factor.name: values[factor.name] for factor in factors}
 
 
 def _failure(folder: Path, plan: Plan, point: Point, record: Record) -> dict[str, Any]:
@@ -212,37 +204,29 @@ def _failure(folder: Path, plan: Plan, point: Point, record: Record) -> dict[str
     }
 
 
-def _warnings_of_networks(points: Iterable[tuple[Point, Record]]) -> list[str]:
-    """Return a sentence if the network of any point is not good, with the worst and its reason."""
+def _warnings(points: Iterable[tuple[Point, Record]]) -> Iterator[str]:
+    """Yield a sentence if any network is not good, with the worst, then the points' warnings."""
     doubtful = (pair for pair in points if verdict_of(pair[1]) not in (None, GOOD))
     worst = min(doubtful, key=lambda pair: verdict_of(pair[1]) or "", default=None)
-    if worst is None:
-        return []
-    point, record = worst
-    counts = counted_verdicts(record for _, record in points)
-    others = {verdict: number for verdict, number in counts.items() if verdict != GOOD}
-    listed = ", ".join(f"{number:,} {verdict}" for verdict, number in others.items())
-    return [
-        f"The network of {sum(others.values()):,} of {sum(counts.values()):,} points is not good"
-        f" ({listed}): see column {NETWORK} of rows.csv. For example {point.combination}, seed"
-        f" {point.seed}: {record[NETWORK]['reasons'][0]}"
-    ]
-
-
-def _warnings_of_points(points: Iterable[tuple[Point, Record]]) -> list[str]:
-    givers: dict[str, list[Point]] = defaultdict(list)
+    if worst:
+        point, record = worst
+        counts = counted_verdicts(record for _, record in points)
+        others = {verdict: number for verdict, number in counts.items() if verdict != GOOD}
+        listed = ", ".join(f"{number:,} {verdict}" for verdict, number in others.items())
+        yield (
+            f"The network of {sum(others.values()):,} of {sum(counts.values()):,} points is not"
+            f" good ({listed}): see column {NETWORK} of rows.csv. For example {point.combination},"
+            f" seed {point.seed}: {record[NETWORK]['reasons'][0]}"
+        )
+    givers: dict[str, list[str]] = defaultdict(list)
     for point, record in points:
         for warning in record["warnings"]:
             # a record's own sentences begin so (experiments.run.seed.judge)
-            givers[warning.removeprefix(f"Seed {point.seed}")].append(point)
-    return [_warning(warning, of) for warning, of in givers.items()]
-
-
-def _warning(warning: str, givers: list[Point]) -> str:
-    first = f"{givers[0].combination}, seed {givers[0].seed}"
-    if len(givers) == 1:
-        return f"{first[0].upper()}{first[1:]}{warning}"
-    return f"{len(givers):,} points, the first {first}{warning}"
+            text = warning.removeprefix(f"Seed {point.seed}")
+            givers[text].append(f"{point.combination}, seed {point.seed}")
+    for text, (first, *more) in givers.items():
+        count = f"{1 + len(more):,} points, the first {first}"
+        yield f"{count if more else first[0].upper() + first[1:]}{text}"
 
 
 @dataclass(frozen=True)

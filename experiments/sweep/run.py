@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from analysis.measures.sweep_folder import SERIES_VERSION
 from experiments.run.seed import needed_mib
@@ -20,7 +20,7 @@ from experiments.spec import ExperimentSpec
 from experiments.study.grid import Combination
 from experiments.sweep.point import CAPTURES, Point, Record, carry_rows
 from experiments.sweep.store import PointStore, results
-from testbed.engine import Done, Engine, Listener, Task, local_engine
+from testbed.engine import Engine, Listener, Task, local_engine
 from testbed.host.processes import guests_at_once
 from testbed.lab.ready import Lab
 
@@ -59,7 +59,11 @@ class PointRunner:
         with self.engine(watch) as engine:
             for done in engine.run(self._task(point, carry) for point in by_key.values()):
                 point = by_key[done.key]
-                record = done.value if done.error is None else _broken(done)
+                record: Record = done.value
+                if done.error is not None:
+                    problem = f"{type(done.error).__name__}: {done.error}"
+                    failed = {"status": "failed", "problem": problem, "log": done.trace}
+                    record = {**failed, "rows": [], "warnings": []}
                 store.add(point.combination.spec.name, point, record)
                 watch.ended(point, record)
                 yield point, record
@@ -78,11 +82,6 @@ def runner_for(
     """Return the runner with as many guests as fit on this machine, `workers` at most."""
     slots = guests_at_once(max(map(needed_mib, specs)), workers)
     return PointRunner(ready, partial(local_engine, ready, slots), f"{slots} on this machine")
-
-
-def _broken(done: Done) -> Record:
-    problem = f"{type(done.error).__name__}: {done.error}"
-    return {"status": "failed", "problem": problem, "log": done.trace, "rows": [], "warnings": []}
 
 
 NETWORK = "network"
@@ -117,29 +116,16 @@ class EndedPoints:
     def statuses(self) -> dict[str, str]:
         return self.memory.statuses(point.key for point in self.points)
 
-    @cached_property
-    def usage(self) -> Counter[str]:
-        """The sums over all points of clock_seconds, cpu_seconds and the like."""
-        total: Counter[str] = Counter()
-        for _, record in self:
-            total.update(record.get("usage", {}))
-        return total
-
-    @property
-    def proved(self) -> EndedPoints:
-        return self._having(lambda point: self.statuses.get(point.key) == "complete")
-
-    @property
-    def unproved(self) -> EndedPoints:
-        return self._having(lambda point: self.statuses.get(point.key) != "complete")
+    def having(self, is_proved: bool) -> EndedPoints:
+        """Return the points that are complete, or the others."""
+        status = self.statuses.get
+        chosen = [each for each in self.points if (status(each.key) == "complete") == is_proved]
+        return EndedPoints(self.memory, chosen)
 
     def by_combination(self) -> Iterator[tuple[Combination, EndedPoints]]:
         for _, group in groupby(self.points, key=lambda point: id(point.combination)):
             points = list(group)
             yield points[0].combination, EndedPoints(self.memory, points)
-
-    def _having(self, wanted: Callable[[Point], bool]) -> EndedPoints:
-        return EndedPoints(self.memory, list(filter(wanted, self.points)))
 
 
 def verdict_of(record: Record) -> str | None:
@@ -189,14 +175,9 @@ class Preset(Protocol):
     `about` is its part of the manifest.
     """
 
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def shelf(self) -> str: ...
-
-    @property
-    def file(self) -> str: ...
+    kind: ClassVar[str]
+    shelf: ClassVar[str]
+    file: ClassVar[str]
 
     @property
     def label(self) -> str: ...
@@ -214,15 +195,18 @@ def carry_out(preset: Preset, out: Path, runner: PointRunner, watch: Watch) -> P
     """Run the unknown points, and return the finished folder; points stay. Raises TcplabError."""
 
     def write(run: RunFolder, timing: Facts) -> dict[str, Any]:
-        ended = runs.ended
+        ended, usage, verdicts = runs.ended, Counter[str](), Counter[str]()
+        for _, record in ended:
+            usage.update(record.get("usage", {}))
+            verdicts.update(filter(None, [verdict_of(record)]))
         facts = {
             **timing,
             "workers": runner.workers,
-            "virtual_seconds": round(ended.usage["clock_seconds"], 3),
-            "cpu_seconds": round(ended.usage["cpu_seconds"], 2),
+            "virtual_seconds": round(usage["clock_seconds"], 3),
+            "cpu_seconds": round(usage["cpu_seconds"], 2),
         }
         about = {"format": 1, "id": run.identifier, **for_page(runner.lab), **facts}
-        about[NETWORK] = counted_verdicts(record for _, record in ended)
+        about[NETWORK] = verdicts
         content = about | preset.content(runs, ended, run.folder)
         (run.folder / preset.file).write_text(json.dumps(content, indent=1) + "\n")
         return {"kind": preset.kind, **preset.about(runs), **lab_facts(runner.lab), **facts}
