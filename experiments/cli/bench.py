@@ -77,21 +77,16 @@ def _measured(words: str) -> MeasuredCase:
             stderr=subprocess.PIPE,
             text=True,
         )
-        memory = _most_memory(started)
+        taken = ProcessUsage()
+        while started.poll() is None:
+            taken += taken_by(started.pid)
+            time.sleep(_LOOK)
         if started.returncode:
             assert started.stderr
             raise CommandError(f"tcplab {words}", started.returncode, started.stderr.read())
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return MeasuredCase(*_counts(Path(scratch)), seconds, memory)
-
-
-def _most_memory(process: subprocess.Popen[str]) -> int:
-    taken = ProcessUsage()
-    while process.poll() is None:
-        taken += taken_by(process.pid)
-        time.sleep(_LOOK)
-    return taken.peak
+        return MeasuredCase(*_counts(Path(scratch)), seconds, taken.peak)
 
 
 def _counts(folder: Path) -> tuple[int, int, int, int]:
@@ -100,14 +95,10 @@ def _counts(folder: Path) -> tuple[int, int, int, int]:
         return 0, 0, 0, int(json_value(file.read_text())["points"]["done"])
     (spec,) = (json_value(file.read_text()) for file in folder.glob("*/[0-9]*/spec.json"))
     hosts = sum(node["kind"] == "host" for node in spec["topology"]["nodes"])
-    packets = sum(map(_packets, folder.glob("*/[0-9]*/raw/seed-*/*/qdiscs.json")))
+    packets = 0
+    for file in folder.glob("*/[0-9]*/raw/seed-*/*/qdiscs.json"):
+        readings = json_value(file.read_text())
+        for when, sign in (("before", -1), ("after", 1)):
+            rows = (row for rows in readings[when].values() for row in rows if row.get("root"))
+            packets += sign * sum(int(row["packets"]) for row in rows)
     return packets, len(spec["flows"]), hosts, 1
-
-
-def _packets(file: Path) -> int:
-    readings = json_value(file.read_text())
-    before, after = (
-        sum(row["packets"] for rows in readings[when].values() for row in rows if row.get("root"))
-        for when in ("before", "after")
-    )
-    return int(after - before)

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -57,12 +56,10 @@ class Outcome:
     def sentence(self, algorithm: str) -> str:
         if not self.reno or not self.own:
             return f"Inconclusive under {self.condition}: a receiver measured no data."
-        if abs(self.own / self.reno - 1) < _LIKE:
+        times = self.own / self.reno
+        if abs(times - 1) < _LIKE:
             return f"Under {self.condition} {algorithm} and Reno are alike."
-        return (
-            f"Under {self.condition} {algorithm} got {self.own / self.reno:.2f} times what Reno"
-            " got."
-        )
+        return f"Under {self.condition} {algorithm} got {times:.2f} times what Reno got."
 
 
 @click.group("cc", cls=NearGroup)
@@ -88,22 +85,31 @@ def try_command(file: Path, kernel: str | None) -> None:
     """Load FILE.c in a guest, test that it works, and compare it with Reno."""
     module, lab = module_from(file), lab_on(kernel)
     _build(module, lab)
-    trial = f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ..."
+    algorithm = module.algorithm
+    trial = f"Trying {algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ..."
     click.echo(trial, err=True)
     click.echo(smoke(file, lab))
     click.echo(f"Comparing it with Reno for {_DURATION} each ...", err=True)
-    _show(module.algorithm, list(compared(file, lab)))
+    title = "Throughput at the receiver, Mbit/s, one run each"
+    table, sentences = Table("Condition", "Reno", algorithm, title=title), list[str]()
+    for outcome in compared(file, lab):
+        cells = (f"{rate:.3g}" if rate else "-" for rate in (outcome.reno, outcome.own))
+        table.add_row(outcome.condition, *cells)
+        sentences.append(outcome.sentence(algorithm))
+    Console(file=sys.stdout).print(table)
+    click.echo("\n".join(sentences))
+    click.echo(
+        "A single run can mislead; for intervals: ./tcplab sweep custom_cc --set"
+        " module=FILE.c --seeds 30"
+    )
 
 
 def _build(module: KernelModule, lab: Lab) -> None:
     made = built(module, lab)
     if made.warnings:
         click.echo(made.warnings)
-    size = len(made.content)
-    click.echo(
-        f"{module.name}.c is built for Linux {lab.kernel_release}: {module.algorithm}, {size}"
-        " bytes."
-    )
+    where = f"{module.name}.c is built for Linux {lab.kernel_release}"
+    click.echo(f"{where}: {module.algorithm}, {len(made.content)} bytes.")
 
 
 def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
@@ -122,12 +128,9 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
         if problems := [*verdict.failures, *verdict.warnings]:
             raise TcplabError(" ".join(problems), "Let the module carry a connection through loss.")
         algorithm = spec.conditions[0].name
-        windows = f"{algorithm}/{spec.flows[0].sender}.sockets.jsonl"
-        samples = map(json_value, untrusted.text(raw, windows).splitlines())
-        return _moved(algorithm, [socket for sample in samples for socket in sample["sockets"]])
-
-
-def _moved(algorithm: str, sockets: list[dict[str, Any]]) -> str:
+        name = f"{algorithm}/{spec.flows[0].sender}.sockets.jsonl"
+        samples = map(json_value, untrusted.text(raw, name).splitlines())
+        sockets = [socket for sample in samples for socket in sample["sockets"]]
     windows = [int(socket["cwnd"]) for socket in sockets]
     retransmitted = max(int(socket["total_retrans"]) for socket in sockets)
     if len(set(windows)) == 1:
@@ -151,11 +154,10 @@ def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
     # late: they take a third of a second
     from experiments.sweep.point import carry_rows
 
-    specs = {name: _spec(file, parameters, lab) for name, parameters in PUBLISHED.items()}
-    tasks = [
-        Task(name, carry_rows, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
-    ]
-    slots = min(len(tasks), guests_at_once(max(needed_mib(spec) for spec in specs.values())))
+    specs = [_spec(file, parameters, lab) for parameters in PUBLISHED.values()]
+    jobs = [(to_data(spec), 1, SPIN_SECONDS) for spec in specs]
+    tasks = [Task(name, carry_rows, job) for name, job in zip(PUBLISHED, jobs, strict=True)]
+    slots = min(len(tasks), guests_at_once(max(map(needed_mib, specs))))
     with local_engine(lab, slots, Listener()) as engine:
         records = {done.key: done.result() for done in engine.run(tasks)}
     for name in PUBLISHED:
@@ -164,21 +166,3 @@ def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
         rates = (row["goodput_kbit_s"] for row in records[name]["rows"])
         reno, own = (rate / 1000 if rate else None for rate in rates)
         yield Outcome(name, reno, own)
-
-
-def _show(algorithm: str, outcomes: list[Outcome]) -> None:
-    table = Table(
-        "Condition", "Reno", algorithm, title="Throughput at the receiver, Mbit/s, one run each"
-    )
-    for outcome in outcomes:
-        table.add_row(
-            outcome.condition,
-            *(f"{rate:.3g}" if rate else "-" for rate in (outcome.reno, outcome.own)),
-        )
-    Console(file=sys.stdout).print(table)
-    for outcome in outcomes:
-        click.echo(outcome.sentence(algorithm))
-    click.echo(
-        "A single run can mislead; for intervals: ./tcplab sweep custom_cc --set"
-        " module=FILE.c --seeds 30"
-    )

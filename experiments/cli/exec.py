@@ -112,17 +112,24 @@ def execute(
             run(running)
     network, status = runs[0]
     took = f"{network.now:.6f} s in {time.monotonic() - begun:.1f} s"
-    _say(f"{took}, seed {seed}, captures in {out}")
+    sentences = [f"{took}, seed {seed}, captures in {out}"]
     if network.unrepeatable:
-        _say(f"this run is not repeatable: {network.unrepeatable}.")
-    sentences = [f"{sentence}." for sentence in (*network.waits, *network.notes)]
+        sentences.append(f"this run is not repeatable: {network.unrepeatable}.")
+    sentences += [f"{sentence}." for sentence in (*network.waits, *network.notes)]
     sentences += [f"this run may not repeat: {reason}." for reason in network.doubts]
-    if is_twice:
-        sentences.append("the second run differs." if found else _equal(out))
-    for sentence in (*sentences, *found):
+    if found:
+        sentences += ["the second run differs.", *found]
+    elif is_twice and any(file.stat().st_size > EMPTY for file in out.glob("*.pcap")):
+        sentences.append("the second run is equal: captures, output and exit status.")
+    elif is_twice:
+        sentences.append("the second run is equal: output and exit status; no packet was sent.")
+    for sentence in sentences:
         _say(sentence)
     if opens:
-        _open(out, shlex.join(asked.command))
+        page = write_page(out, shlex.join(asked.command))
+        click.echo(page, err=True)
+        if not webbrowser.open(page.resolve().as_uri()):
+            _say("no browser could be started: open that file in one.")
     sys.exit(status or bool(found))
 
 
@@ -155,12 +162,6 @@ def _carried_out(network: Network, asked: Asked, aloud: bool) -> int:
     return _TIMED_OUT if program.status is None else program.status
 
 
-def _equal(out: Path) -> str:
-    has_packets = any(file.stat().st_size > EMPTY for file in out.glob("*.pcap"))
-    captures = "captures, output and exit status" if has_packets else "output and exit status"
-    return f"the second run is equal: {captures}{'' if has_packets else '; no packet was sent'}."
-
-
 def _closed_port(server: Host, command: tuple[str, ...], ports: tuple[int, ...]) -> str:
     """Wait for the server, and return the port that stays closed, in words; empty if none does."""
     for port in ports:
@@ -181,13 +182,6 @@ def named_port(command: tuple[str, ...]) -> int | None:
 
 def _say(sentence: str) -> None:
     click.echo(f"tcplab: {sentence}", err=True)
-
-
-def _open(out: Path, title: str) -> None:
-    page = write_page(out, title)
-    click.echo(page, err=True)
-    if not webbrowser.open(page.resolve().as_uri()):
-        _say("no browser could be started: open that file in one.")
 
 
 def _clear(out: Path) -> None:

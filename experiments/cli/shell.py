@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, cast
 
 import click
 
-from experiments.cli.options import kernel_option, link_options, option
+from experiments.cli.options import link_options, options
 from experiments.programs.network import Network
 from experiments.programs.program import SECOND
 from experiments.programs.start import NetworkOptions, started
@@ -25,7 +24,6 @@ from testbed.guest.typed_shell import Start, interact
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Limits, Progress, Usage
 from testbed.lab.kernel.choice import chosen
-from testbed.lab.ready import Lab
 from testbed.native import run_natively
 from testbed.virtual.run import run_in_guest
 from topologies.errors import TcplabError, UsageError
@@ -59,15 +57,15 @@ class TypedCommands:
     def obey(self, line: str) -> None:
         """Carry out one line. Raises UsageError for one that is no command."""
         word, _, rest = line.partition(" ")
-        actions: dict[str, Callable[[str], None]] = {
+        actions: dict[str, Callable[[str], object]] = {
             "": lambda _: None,
             "help": lambda _: self._show(HELP),
             "sleep": self._network.sleep,
             "link": self._change,
-            "down": self._down,
+            "down": lambda time: self._network.link.down(for_=time or None),
             "unplug": lambda host: self._network.host(host).unplug(),
             "plug": lambda host: self._network.host(host).plug(),
-            "programs": self._list,
+            "programs": lambda _: self._list(),
         }
         if word in self._network.topology.named("host") and rest:
             self._run(word, rest.strip())
@@ -96,10 +94,7 @@ class TypedCommands:
         values = cast(LinkWords, {name: value for name, _, value in pairs})
         self._network.link.change(**values)
 
-    def _down(self, time: str) -> None:
-        self._network.link.down(for_=time or None)
-
-    def _list(self, _rest: str) -> None:
+    def _list(self) -> None:
         for program in self._network.programs.values():
             self._show(f"{program.host} {program.argv[-1]}: {program.state}\n")
 
@@ -111,12 +106,9 @@ class TypedCommands:
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
+    """Collect the presses of Ctrl-C meanwhile."""
     pressed: list[int] = []
-
-    def press(number: int, _frame: FrameType | None) -> None:
-        pressed.append(number)
-
-    before = signal.signal(signal.SIGINT, press)
+    before = signal.signal(signal.SIGINT, lambda number, _frame: pressed.append(number))
     try:
         yield pressed
     finally:
@@ -157,7 +149,11 @@ def _shape(name: str) -> Callable[[int, Channel], TopologySpec]:
     return made
 
 
-def _shell(
+@click.command("shell")
+@click.argument(
+    "topology", required=False, type=click.Choice([*SHAPES, *additional(GROUP, SHAPES)])
+)
+def shell(
     topology: str | None, size: int, testbed: str, kernel: str | None = None, **link: Any
 ) -> None:
     """Build TOPOLOGY and open Mininet's command line in it, in real time.
@@ -168,27 +164,28 @@ def _shell(
     """
     channel = ShellLink(**link).channel()
     if topology is None:
-        _type_programs(channel, kernel)
+        options = NetworkOptions(kernel=kernel or DEFAULT_KERNEL)
+        with started(two_hosts(channel), 1, None, options) as network:
+            if sys.stdin.isatty():
+                click.echo(HELP, err=True)
+            show = functools.partial(print, end="", flush=True)
+            TypedCommands(network, show).obey_all(typed_lines())
         return
     made = _shape(topology)(size, channel)
-    endless = Limits(wall_seconds=float("inf"))
-    start: Start = functools.partial(run_natively, limits=endless)
+    limits = Limits(wall_seconds=float("inf"))
+    start: Start = functools.partial(run_natively, limits=limits)
     if kernel and testbed == "native":
         raise UsageError("Natively all hosts run this computer's kernel.", "Leave --kernel out.")
     if kernel or choose(testbed)[0] == "virtual":
-        named = [str(chosen(kernel))] if kernel else [DEFAULT_KERNEL]
-        refuse_virtual_time_only(named[0])
-        start = functools.partial(_in_guest, ready_lab(named), endless)
+        name = str(chosen(kernel)) if kernel else DEFAULT_KERNEL
+        refuse_virtual_time_only(name)
+        lab = ready_lab([name])
+
+        def start(module: str, data: Any, out: Path, progress: Progress) -> Usage:
+            return run_in_guest(lab, module, data, 1, out, progress, limits, real_time=True)
+
     with scratch() as folder:
         interact(made, start, folder)
-
-
-def _type_programs(channel: Channel, kernel: str | None) -> None:
-    options = NetworkOptions(kernel=kernel or DEFAULT_KERNEL)
-    with started(two_hosts(channel), 1, None, options) as network:
-        if sys.stdin.isatty():
-            click.echo(HELP, err=True)
-        TypedCommands(network, functools.partial(print, end="", flush=True)).obey_all(typed_lines())
 
 
 def typed_lines() -> Iterator[str]:
@@ -203,29 +200,5 @@ def typed_lines() -> Iterator[str]:
             print(file=sys.stderr)
 
 
-def _in_guest(
-    lab: Lab, limits: Limits, module: str, data: Any, out: Path, progress: Progress
-) -> Usage:
-    return run_in_guest(lab, module, data, 1, out, progress, limits, real_time=True)
-
-
-shell = click.Command(
-    "shell",
-    callback=_shell,
-    help=_shell.__doc__,
-    params=[
-        click.Argument(
-            ["topology"], required=False, type=click.Choice([*SHAPES, *additional(GROUP, SHAPES)])
-        ),
-        *link_options(ShellLink),
-        click.Option(
-            ["--size"],
-            type=click.IntRange(1, 60),
-            default=2,
-            show_default=True,
-            help="Pairs of a dumbbell, routers of a chain, hops of a parking lot.",
-        ),
-    ],
-)
-option("--testbed")(shell)
-kernel_option(shell)
+shell.params += link_options(ShellLink)
+options("shell")(shell)

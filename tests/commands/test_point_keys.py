@@ -10,18 +10,14 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from experiments.run.seed import PROCEDURE
-from experiments.study.catalogue import find
-from experiments.study.grid import combinations
-from experiments.sweep.point import CAPTURES, ROWS, origin
+from experiments.sweep.point import CAPTURES, ROWS
 from testbed.host import CODE, PACKAGES
 from testbed.host import job_archive as job_archive_module
 from testbed.host.job_archive import code_digest, files_of, fingerprint, job_archive
-from tests.unit.made_sweeps import LAB
 
 ENGINE = sorted((CODE / "analysis/flows/core/src").glob("*.rs"))
 ASKED = """
@@ -110,15 +106,6 @@ def test_code_that_is_edited_while_a_sweep_goes_on_travels_into_no_guest(
     with (tmp_path / "testbed/guest/network.py").open("a") as file:
         file.write("# another\n")
     assert (job_archive(PROCEDURE, {}), code_digest()) == (before, digest)
-
-
-def test_the_code_of_a_studys_own_files_is_in_its_keys_only(monkeypatch: Any) -> None:
-    (lossy,), (plain,) = (combinations(find(name), []) for name in ("sack_loss_sweep", "sack"))
-    source = origin(LAB)
-    before = [source.point(combination, 1).key for combination in (lossy, plain)]
-    monkeypatch.setattr("experiments.sweep.point._statistics_digest", lambda _: ())
-    after = [source.point(combination, 1).key for combination in (lossy, plain)]
-    assert (before[0] == after[0], before[1] == after[1]) == (False, True)
 
 
 def test_imports_are_followed_in_every_form(tree: Path) -> None:
