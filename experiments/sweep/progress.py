@@ -11,7 +11,6 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     TaskID,
-    TextColumn,
     TimeRemainingColumn,
 )
 
@@ -51,34 +50,25 @@ class PrintedProgress(Watch):
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
         self.going[key] = elapsed
-        self._tell()
+        self.bar.update(self.task, clock=self._virtual())
 
     def ended(self, point: Point, record: Record) -> None:
         self.going.pop(point.key, None)
         self.ended_seconds += record.get("usage", {}).get("clock_seconds", 0.0)
         self.ran += 1
-        self.bar.update(self.task, completed=self.done)
+        self.bar.update(self.task, completed=self.done, clock=self._virtual())
         if record["status"] != "complete":
             first = str(record["problem"]).splitlines()[0][:_PROBLEM]
-            self.note(
-                f"{record['status']}: {point.combination.spec.name}, {point.combination}, seed"
-                f" {point.seed}: {first}"
-            )
-        self._tell()
-        if not self.console.is_terminal:
-            self._count()
-
-    def _count(self) -> None:
+            which = f"{point.combination.spec.name}, {point.combination}, seed {point.seed}"
+            self.note(f"{record['status']}: {which}: {first}")
         is_due = time.monotonic() - self.printed_at > _BETWEEN
-        if is_due or (self.printed and self.done == self.points):
+        is_last = self.printed and self.done == self.points
+        if not self.console.is_terminal and (is_due or is_last):
             self.printed_at, self.printed = time.monotonic(), self.done
             self.note(f"{self.done:,} of {self.points:,} points, {self._virtual()}")
 
     def note(self, text: str) -> None:
         self.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-    def _tell(self) -> None:
-        self.bar.update(self.task, clock=self._virtual())
 
     def _virtual(self) -> str:
         return f"{self.ended_seconds + sum(self.going.values()):,.0f} virtual s"
@@ -89,13 +79,8 @@ def watching(name: str) -> Iterator[PrintedProgress]:
     """Show progress on standard error until the sweep ends."""
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("points,"),
-        TextColumn("{task.fields[clock]},"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
+        *("{task.description}", BarColumn(bar_width=20), MofNCompleteColumn()),
+        *("points,", "{task.fields[clock]},", TimeRemainingColumn(), "left"),
     )
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal

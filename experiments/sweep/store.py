@@ -167,24 +167,20 @@ def results(out: Path) -> Iterator[PointStore]:
 
 def take_known(folders: Iterable[Path], out: Path) -> None:
     """Copy the finished points of other folders; those of `out` stay. Raises TcplabError."""
-    for folder in folders:
-        with results(out) as memory:
-            _copy(folder / FILE, memory.connection)
-
-
-def _copy(file: Path, into: sqlite3.Connection) -> None:
-    if not file.is_file():
-        remedy = "Name the folder of runs that the other sweep wrote to (its --out)."
-        raise UsageError(f"{file} does not exist.", remedy)
     wanted = f"select {_NAMES} from points where status in {_KNOWN}"
     adding = f"insert or ignore into points ({_NAMES}) values (?{', ?' * _NAMES.count(',')})"
-    try:
-        address = f"{file.resolve().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True)) as other, into:
-            into.executemany(adding, other.execute(wanted))
-    except sqlite3.Error as error:
-        remedy = "Copy the folder again when the other sweep, by this version, has ended."
-        raise TcplabError(f"{file} cannot be read: {error}.", remedy) from error
+    for file in (folder / FILE for folder in folders):
+        with results(out) as memory:
+            if not file.is_file():
+                remedy = "Name the folder of runs that the other sweep wrote to (its --out)."
+                raise UsageError(f"{file} does not exist.", remedy)
+            try:
+                address = f"{file.resolve().as_uri()}?mode=ro"
+                with closing(sqlite3.connect(address, uri=True)) as other, memory.connection:
+                    memory.connection.executemany(adding, other.execute(wanted))
+            except sqlite3.Error as error:
+                remedy = "Copy the folder again when the other sweep, by this version, has ended."
+                raise TcplabError(f"{file} cannot be read: {error}.", remedy) from error
 
 
 def _check(connection: sqlite3.Connection, file: Path) -> None:
@@ -196,11 +192,7 @@ def _check(connection: sqlite3.Connection, file: Path) -> None:
         )
     with connection:
         connection.execute(_SCHEMA)
-        for name in _LATER:
-            if name not in _columns(connection):
-                connection.execute(f"alter table points add column {name} text default ''")
+        names = {row[1] for row in connection.execute("pragma table_info(points)")}
+        for name in (each for each in _LATER if each not in names):
+            connection.execute(f"alter table points add column {name} text default ''")
         connection.execute(f"pragma user_version = {_FORMAT}")
-
-
-def _columns(connection: sqlite3.Connection) -> set[str]:
-    return {str(row[1]) for row in connection.execute("pragma table_info(points)")}
