@@ -112,28 +112,23 @@ def _server(folder: Path, port: int) -> LocalServer:
 @options("release")
 def release(out: Path, new: bool, prebuilt: bool) -> None:
     """Make a self-contained release of this checkout: wheels and an archive."""
-    if prebuilt:
-        _write_prebuilt()
-        return
-    from testbed.release import make_release
+    from testbed import release as release_module
 
     with shown(sys.stderr) as report:
-        require_writable(out)
-        digests = make_release(out, report, new)
+        if prebuilt:
+            written = release_module.write(report)
+        else:
+            require_writable(out)
+            digests = release_module.make_release(out, report, new)
+    if prebuilt:
+        for recipe in written:
+            click.echo(f"{recipe.name}: written to prebuilt/, to be committed.")
+        if not written:
+            click.echo("No recipe has changed.")
+        return
     for name, digest in digests.items():
         size = (out / name).stat().st_size / 1e6
         click.echo(f"{digest}  {size:6.1f} MB  {out / name}")
-
-
-def _write_prebuilt() -> None:
-    from testbed.release import write
-
-    with shown(sys.stderr) as report:
-        written = write(report)
-    for recipe in written:
-        click.echo(f"{recipe.name}: written to prebuilt/, to be committed.")
-    if not written:
-        click.echo("No recipe has changed.")
 
 
 @click.command("lock")

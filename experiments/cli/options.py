@@ -1,9 +1,9 @@
 """Options that several commands share, parameters as options, and the document of `--json`."""
 
-import dataclasses
 import sys
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,31 +59,19 @@ def options_from(context: click.Context, named: Experiment) -> RunOptions:
         raise UsageError("--quick and --full exclude each other.", "Choose one.")
     preset = named.preset(forms[0]) if forms else {}
     form = {name: value_of(name, kind_of(named, name), text) for name, text in preset.items()}
-    first, times = words.pop("seed"), words.pop("repeat")
-    common = {name: words.pop(name) for name in _COMMON}
-    if kernel := words.pop(KERNEL):
+    common = {name: words.pop(name) for name in map(_name, _TABLE["run"])}
+    first, times, kernel = (common.pop(name) for name in ("seed", "repeat", KERNEL))
+    if kernel:
         common["settings"] += (f"{KERNEL}={kernel}",)
-    typed = {
-        name: value
-        for name, value in words.items()
-        if context.get_parameter_source(name) != ParameterSource.DEFAULT
-    }
-    for name in typed:
-        if any(
-            text.partition("=")[0].strip().replace("-", "_") == name for text in common["settings"]
-        ):
-            option = name.replace("_", "-")
-            raise UsageError(f"{option} is set twice.", f"Leave out --{option} or --set {option}.")
+    default = ParameterSource.DEFAULT
+    typed = {name: words[name] for name in words if context.get_parameter_source(name) != default}
+    known = (text.partition("=")[0].strip().replace("-", "_") for text in common["settings"])
+    for name in (each.replace("_", "-") for each in known if each in typed):
+        raise UsageError(f"{name} is set twice.", f"Leave out --{name} or --set {name}.")
     parameters = named.parameters()(**{**words, **form, **typed})
     seeds = tuple(range(first, first + times)) if times else None
     made = {"parameters": parameters, "typed": typed, "form": form, "first": first}
     return RunOptions(named, seeds=seeds, **made, **common)
-
-
-_COMMON = (
-    *("settings", "testbed", "out", "limit", "metrics"),
-    *("load_modules", "dry_run", "strict", "as_json"),
-)
 
 
 class QuantityType(click.ParamType[Quantity]):
@@ -152,7 +140,7 @@ workers_option = option("--workers")
 def parameter_options(parameters: type) -> list[click.Parameter]:
     """Return an option for each field: its name, unit, meaning and default."""
     hints = typing.get_type_hints(parameters)
-    return [_option(field, hints[field.name]) for field in dataclasses.fields(parameters)]
+    return [_option(field, hints[field.name]) for field in fields(parameters)]
 
 
 def link_options(parameters: type) -> list[click.Parameter]:
@@ -160,17 +148,12 @@ def link_options(parameters: type) -> list[click.Parameter]:
     return [option for option in parameter_options(parameters) if option.name != "duration"]
 
 
-def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
+def _option(field: Field[Any], kind: type) -> click.Option:
     text = f"{field.metadata.get('meaning', '')}  [default: {field.default}]"
     flag = f"--{field.name.replace('_', '-')}"
+    given: dict[str, Any] = {"default": field.default, "help": text}
     if issubclass(kind, Quantity):
-        return click.Option(
-            [flag],
-            type=QuantityType(kind),
-            default=field.default,
-            metavar=kind.__name__.upper(),
-            help=text,
-        )
+        return click.Option([flag], type=QuantityType(kind), metavar=kind.__name__.upper(), **given)
 
     def offered(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
         """Complete the last part of a list such as cubic+reno."""
@@ -178,9 +161,7 @@ def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
         parts = field.metadata.get("parts", ())
         return [f"{before}{plus}{part}" for part in parts if part.startswith(last)]
 
-    return click.Option(
-        [flag], default=field.default, metavar="WORD", help=text, shell_complete=offered
-    )
+    return click.Option([flag], metavar="WORD", shell_complete=offered, **given)
 
 
 _FORMAT = 1
@@ -188,7 +169,19 @@ _PAGES = ("report.html", "sweep.html", "reproduction.html")
 
 
 def print_results(folders: list[Path]) -> None:
-    results = [_result(folder) for folder in folders]
+    results = []
+    for folder in folders:
+        manifest = _content(folder / "manifest.json") or {}
+        page = next((name for name in _PAGES if (folder / name).exists()), None)
+        results.append(
+            {
+                "kind": manifest.get("kind", "run"),
+                "folder": str(folder),
+                "page": str(folder / page) if page else None,
+                "manifest": {name: value for name, value in manifest.items() if name != "tools"},
+                "claim": _content(folder / "claim.json"),
+            }
+        )
     document = {"format": _FORMAT, "tcplab": testbed.VERSION, "results": results}
     click.echo(json_document(document))
 
@@ -200,18 +193,6 @@ def print_page(kind: str, folder: Path, *, strict: bool, as_json: bool) -> int:
     if strict:
         require_good_points(json_value((folder / f"{kind}.json").read_text())["network"])
     return status
-
-
-def _result(folder: Path) -> dict[str, Any]:
-    manifest = _content(folder / "manifest.json") or {}
-    page = next((name for name in _PAGES if (folder / name).exists()), None)
-    return {
-        "kind": manifest.get("kind", "run"),
-        "folder": str(folder),
-        "page": str(folder / page) if page else None,
-        "manifest": {name: value for name, value in manifest.items() if name != "tools"},
-        "claim": _content(folder / "claim.json"),
-    }
 
 
 def _content(file: Path) -> Any:

@@ -93,18 +93,14 @@ def _buffers_mib(spec: ExperimentSpec) -> int:
 
     A sender holds twice what is in flight (tcp_sndbuf_expand), a receiver once; a tenth more.
     """
-    ways = [
-        (
-            spec.topology.bottleneck(flow.sender, flow.receiver),
-            spec.topology.round_trip(flow.sender, flow.receiver),
-        )
-        for flow in spec.flows
-    ]
-    in_flight = [channel.bandwidth.base * delay.seconds / 8 for channel, delay in ways]
     received, sent = (_largest(spec, f"net.ipv4.tcp_{name}") for name in ("rmem", "wmem"))
     if not received and not sent:
         return 0
-    held = sum(min(2 * amount, sent or amount) + min(amount, received) for amount in in_flight)
+    held = 0.0
+    for flow in spec.flows:
+        rate = spec.topology.bottleneck(flow.sender, flow.receiver).bandwidth.base
+        amount = rate * spec.topology.round_trip(flow.sender, flow.receiver).seconds / 8
+        held += min(2 * amount, sent or amount) + min(amount, received)
     return int(1.1 * _TCP_SHARE * held) // 2**20
 
 
@@ -138,27 +134,25 @@ class SeedVerdict:
 def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
     """Read the evidence of each condition and of timers, and what the guest says of busy waits."""
     failures: list[str] = []
-    warnings: list[str] = []
+    said = [f"{words}." for words in (*supervise.waits(raw), supervise.spin(raw)) if words]
     if untrusted.is_file(raw, REALTIME):
-        untimely = realtime.warnings(json_value(untrusted.content(raw, REALTIME)))
-        warnings += [f"Seed {seed}: {warning}" for warning in untimely]
-    warnings += [
-        f"Seed {seed}: {words}." for words in (*supervise.waits(raw), supervise.spin(raw)) if words
-    ]
+        said = [*realtime.warnings(json_value(untrusted.content(raw, REALTIME))), *said]
+    warnings = [f"Seed {seed}: {sentence}" for sentence in said]
     for condition in spec.conditions:
         place = f"Seed {seed}, {condition.label}:"
         try:
             evidence = json_value(untrusted.content(raw, f"{condition.name}/evidence.json"))
-            warned = list(evidence["warnings"])
+            warned = [f"{place} {warning}" for warning in evidence["warnings"]]
             failed = [
-                f"not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
+                f"{place} not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
                 for proof in evidence["proofs"]
                 if not proof["held"]
             ]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            warned, failed = [], [f"its evidence cannot be read ({type(error).__name__})."]
-        warnings += [f"{place} {warning}" for warning in warned]
-        failures += [f"{place} {failure}" for failure in failed]
+            warned = []
+            failed = [f"{place} its evidence cannot be read ({type(error).__name__})."]
+        warnings += warned
+        failures += failed
     return SeedVerdict(tuple(failures), tuple(warnings))
 
 
