@@ -12,16 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from starlette import responses
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import (
-    FileResponse,
-    JSONResponse,
-    PlainTextResponse,
-    RedirectResponse,
-    Response,
-)
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -149,7 +143,7 @@ def _application(player: Player, place: str, token: str, offered: PageOffer) -> 
     The page's files need no cookie: after a link from another site a browser sends none.
     """
     turns, pages = asyncio.Semaphore(allowed_processors()), set[WebSocket]()
-    stranger = PlainTextResponse(f"{_STRANGER}\n", 403)
+    stranger = responses.PlainTextResponse(f"{_STRANGER}\n", 403)
 
     def cookie(connection: HTTPConnection) -> str:
         """Name the cookie by the port that the browser sees, which ssh -L may change."""
@@ -158,21 +152,22 @@ def _application(player: Player, place: str, token: str, offered: PageOffer) -> 
     def fits(given: str) -> bool:
         return hmac.compare_digest(given.encode(), token.encode())
 
-    def page(request: Request) -> Response:
+    def page(request: Request) -> responses.Response:
         given = request.query_params.get("token")
         if given is None:
-            return FileResponse(PAGE / "index.html")
+            return responses.FileResponse(PAGE / "index.html")
         if not fits(given):
             return stranger
-        answer = RedirectResponse(f"/{place}/", 303)  # the browser keeps what is behind the #
+        # The browser keeps what is behind the #.
+        answer = responses.RedirectResponse(f"/{place}/", 303)
         # Requests of other sites' pages do not carry it (`strict`).
         more: dict[str, Any] = {"path": f"/{place}/", "httponly": True, "samesite": "strict"}
         answer.set_cookie(cookie(request), token, **more)
         return answer
 
-    def offer(request: Request) -> Response:
+    def offer(request: Request) -> responses.Response:
         known = fits(request.cookies.get(cookie(request), ""))
-        return JSONResponse(offered.as_data()) if known else stranger
+        return responses.JSONResponse(offered.as_data()) if known else stranger
 
     async def live(socket: WebSocket) -> None:
         if not fits(socket.cookies.get(cookie(socket), "")):
@@ -194,7 +189,7 @@ def _application(player: Player, place: str, token: str, offered: PageOffer) -> 
             pages.remove(socket)
 
     def text(path: str, made: Callable[[], str], kind: str) -> Route:
-        return Route(path, lambda _: Response(made(), media_type=kind))
+        return Route(path, lambda _: responses.Response(made(), media_type=kind))
 
     routes = [
         Route("/", page),

@@ -14,17 +14,10 @@ from analysis import fmt
 from analysis.analyze.facts import CALLED
 from analysis.flows.events import events
 from analysis.flows.reader import read
+from experiments.programs import start
 from experiments.programs.links import channel
 from experiments.programs.network import Host, Network, running_already
 from experiments.programs.program import SECOND, Program
-from experiments.programs.start import (
-    AGAIN,
-    Aloud,
-    NetworkOptions,
-    differences,
-    options_and_link,
-    started,
-)
 from experiments.programs.words import NetworkWords, OptionWords
 from testbed.host.scratch import scratch
 from topologies.errors import TcplabError
@@ -95,17 +88,16 @@ def _sent_again(host: Host) -> Iterator[str]:
     except (TcplabError, OSError) as error:
         yield f"-- {host.name}: no capture ({error})"
         return
-    ends = {row["connection"]: row for row in reading.connection_table.as_rows()}
+    connections = {row["connection"]: row for row in reading.connection_table.as_rows()}
     found = [row for row in events(reading).as_rows() if row["event"] in CALLED | _BARE]
     if found:
         yield f"-- {host.name}: sent again, the last of {len(found)} segments:"
     for row in found[-_LINES:]:
-        of = ends[row["connection"]]
-        way = [fmt.end(of[f"host_{end}"], of[f"port_{end}"]) for end in "ab"]
-        sender, receiver = way if row["forward"] else way[::-1]
-        event = row["event"]
+        of, event = connections[row["connection"]], row["event"]
+        ends = [fmt.end(of[f"host_{end}"], of[f"port_{end}"]) for end in "ab"]
+        way = " to ".join(ends if row["forward"] else ends[::-1])
         what = _BARE.get(event) or f"{row['payload']} bytes {CALLED[event]}"
-        text = f"packet {row['number']}: {what}, {sender} to {receiver}"
+        text = f"packet {row['number']}: {what}, {way}"
         yield _at(row["time"] - host.network.begun_ns, text)
 
 
@@ -125,7 +117,7 @@ class NetworkFixture(_AsNetwork):
     """
 
     def __init__(
-        self, usual: Mapping[str, Any], kept: Path, seed: int, aloud: Aloud = nullcontext
+        self, usual: Mapping[str, Any], kept: Path, seed: int, aloud: start.Aloud = nullcontext
     ) -> None:
         self.network: Network | None = None
         self.seed, self.has_failed = seed, False
@@ -146,16 +138,16 @@ class NetworkFixture(_AsNetwork):
                 self._keep()
 
     def two_hosts(self, **settings: Unpack[NetworkWords]) -> tuple[Host, Host]:
-        options, link = options_and_link(settings)
+        options, link = start.options_and_link(settings)
         network = self.build(two_hosts(channel(**link)), **options)
         return network.h1, network.h2
 
     def build(self, topology: TopologySpec, **options: Unpack[OptionWords]) -> Network:
         if self.network:
             raise running_already()
-        chosen = NetworkOptions(**{**self._usual, **options})
+        chosen = start.NetworkOptions(**{**self._usual, **options})
         self.network = self._running.enter_context(
-            started(topology, self.seed, self._place, chosen, self._aloud)
+            start.started(topology, self.seed, self._place, chosen, self._aloud)
         )
         return self.network
 
@@ -166,13 +158,13 @@ class NetworkFixture(_AsNetwork):
 
     def again(self) -> None:
         self._running.close()
-        self._place, self.network = self._scratch / AGAIN, None
+        self._place, self.network = self._scratch / start.AGAIN, None
 
     def differences(self, first: Network) -> list[str]:
         self._running.close()
         if self.network is None:
             return ["A network was started once only."]
-        return differences(first, self.network)
+        return start.differences(first, self.network)
 
     def _keep(self) -> None:
         shutil.copytree(self._scratch, self._kept, dirs_exist_ok=True)

@@ -56,11 +56,11 @@ def doubt(word: str, path: str, folder: Path) -> str:
 
 
 def _files(word: str, path: str, folder: Path) -> Iterator[Path]:
-    found = folder / word if "/" in word else shutil.which(word, path=path)
-    if not found or not Path(found).is_file():
+    found = Path(folder / word if "/" in word else shutil.which(word, path=path) or "")
+    if not found.is_file():
         return
-    yield Path(found)
-    with Path(found).open("rb") as file:
+    yield found
+    with found.open("rb") as file:
         start = file.readline(256)
     words = start.removeprefix(b"#!").decode(errors="replace").split()
     if not start.startswith(b"#!") or not words:
@@ -139,11 +139,9 @@ class VisibleFolders:
         """Return whose program hosts run, if the image has one of that name; else empty."""
         if program not in IMAGE_PROGRAMS:
             return ""
-        found = shutil.which(program, path=_OF_COMPUTER)
-        whose = (
-            f"this computer's, {found}" if found else "the lab image's, as this computer has none"
-        )
-        return f"{program} is {whose}"
+        if found := shutil.which(program, path=_OF_COMPUTER):
+            return f"{program} is this computer's, {found}"
+        return f"{program} is the lab image's, as this computer has none"
 
     def lack(self, program: str) -> str:
         """Return the sentences for a program that hosts do not find."""

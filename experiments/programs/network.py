@@ -11,17 +11,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Unpack
 
+from experiments.programs import links
 from experiments.programs.capture import CapturedConnection, HostCapture
 from experiments.programs.folders import VisibleFolders, doubt
-from experiments.programs.links import (
-    NetworkFault,
-    NetworkLink,
-    channel,
-    during,
-    link_between,
-    link_of,
-    put,
-)
 from experiments.programs.program import (
     CALL,
     CALLER,
@@ -140,12 +132,12 @@ class Host:
     ) -> None:
         """Pull the cable: the interface has no carrier until `plug`, or for a time."""
         name = self.interface(interface)
-        self.network.order("carrier", interface=name, up=False, **during(at, for_))
+        self.network.order("carrier", interface=name, up=False, **links.during(at, for_))
 
     def plug(self, interface: int = 0, at: str | float = 0.0) -> None:
         """Plug the cable in again."""
         name = self.interface(interface)
-        self.network.order("carrier", interface=name, up=True, **during(at, None))
+        self.network.order("carrier", interface=name, up=True, **links.during(at, None))
 
     def interface(self, number: int = 0) -> str:
         """Return the name of an interface. Raises UsageError."""
@@ -160,7 +152,7 @@ class Host:
 
     def shape_loopback(self, **link: Unpack[LinkWords]) -> None:
         """Give 127.0.0.1 and ::1 of this host a delay and a loss, each way, for its servers."""
-        values = to_data(channel(**link))
+        values = to_data(links.channel(**link))
         self.network.order("loopback", host=self.name, values=values)
 
     def call(self, function: Callable[..., Any], *given: Any, timeout: str | float = "1min") -> Any:
@@ -216,23 +208,23 @@ class Network:
         return self.now_ns / SECOND
 
     @property
-    def link(self) -> NetworkLink:
+    def link(self) -> links.NetworkLink:
         """All links together."""
-        return link_of(self)
+        return links.link_of(self)
 
-    def link_between(self, node: str, other: str) -> NetworkLink:
+    def link_between(self, node: str, other: str) -> links.NetworkLink:
         """Return the link between two neighbours, or all packets between two hosts.
 
         Its right side is from the first to the second. Raises UsageError.
         """
-        return link_between(self, node, other)
+        return links.link_between(self, node, other)
 
-    def partition(self, *groups: Iterable[str], **words: Unpack[FaultWords]) -> NetworkFault:
+    def partition(self, *groups: Iterable[str], **words: Unpack[FaultWords]) -> links.NetworkFault:
         """Lose all packets between hosts of different groups, such as {"h1"}, {"h2", "h3"}.
 
         Hosts that are in no group reach all others. Raises UsageError.
         """
-        return put(self, "drop", partition(self.topology, groups), words)
+        return links.put(self, "drop", partition(self.topology, groups), words)
 
     def heal(self) -> None:
         """End all faults, also those that have not begun."""

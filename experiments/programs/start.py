@@ -16,8 +16,7 @@ from experiments.programs.network import Network
 from experiments.programs.program import SECOND, Program
 from experiments.programs.words import LinkWords, NetworkWords, OptionWords
 from experiments.run.session import lab_on
-from experiments.run.verify import Difference
-from experiments.run.verify import differences as captures_that_differ
+from experiments.run.verify import by_time
 from testbed.guest.driven import DrivenSpec
 from testbed.guest.kernel_modules import DRIVER
 from testbed.guest.packet_ring import WHOLE
@@ -232,8 +231,7 @@ def compared(
 def differences(first: Network, second: Network) -> list[str]:
     """Return the first packet and line that differ of captures and outputs, by time."""
     names = sorted(file.name for file in first.out.glob("*.pcap"))
-    rows = captures_that_differ(str(first.out), str(second.out), names)
-    captures = sorted((Difference(**row) for row in rows), key=lambda each: each.seconds)
+    captures = by_time(first.out, second.out, names)
     pairs = zip_longest(first.programs.values(), second.programs.values())
     printed = [f"{text}." for one, other in pairs for text in _of_program(one, other)]
     return [f"{capture.sentence}." for capture in captures] + printed

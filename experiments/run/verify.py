@@ -179,9 +179,7 @@ def _compared(run: RunToRepeat, raw: Path) -> Comparison:
     differing = [name for name in names if before.get(name) != after.get(name)]
     repeated = [name for name in differing if name.endswith(".pcap") and after.get(name)]
     unmatched = [name for name in differing if name not in repeated]
-    first = [Difference(**row) for row in differences(str(raw), str(own), repeated)]
-    first.sort(key=lambda difference: difference.seconds)
-    return Comparison(len(names), tuple(first), tuple(unmatched))
+    return Comparison(len(names), tuple(by_time(raw, own, repeated)), tuple(unmatched))
 
 
 def _digests(run: RunToRepeat, raw: Path) -> dict[str, str | None]:
@@ -236,12 +234,17 @@ class Difference:
 
 def differences(reference: str, handed_in: str, names: list[str]) -> list[dict[str, Any]]:
     """Return the first difference of each capture of `names`, below raw/ of both folders."""
-    differing = []
-    for name in names:
-        reference_bytes = untrusted.content(Path(reference), name)
-        if difference := _difference(name, reference_bytes, content_if_any(handed_in, name)):
-            differing.append(asdict(difference))
-    return differing
+    found = (
+        _difference(name, untrusted.content(Path(reference), name), content_if_any(handed_in, name))
+        for name in names
+    )
+    return [asdict(each) for each in found if each]
+
+
+def by_time(reference: Path, repeated: Path, names: list[str]) -> list[Difference]:
+    """Return the first difference of each capture, the earliest first."""
+    rows = differences(str(reference), str(repeated), names)
+    return sorted((Difference(**row) for row in rows), key=lambda each: each.seconds)
 
 
 def content_if_any(folder: str, name: str) -> bytes | None:

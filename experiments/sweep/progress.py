@@ -5,14 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TimeRemainingColumn,
-)
 
 from experiments.sweep.point import Point, Record
 from experiments.sweep.run import Watch
@@ -26,8 +20,8 @@ class PrintedProgress(Watch):
     """A Watch that prints."""
 
     console: Console
-    bar: Progress
-    task: TaskID
+    bar: progress.Progress
+    task: progress.TaskID
     ended_seconds: float = 0.0
     points: int = 0
     reused: int = 0
@@ -79,10 +73,10 @@ def watching(name: str) -> Iterator[PrintedProgress]:
     """Show progress on standard error until the sweep ends."""
     console = Console(stderr=True)
     columns = (
-        *("{task.description}", BarColumn(bar_width=20), MofNCompleteColumn()),
-        *("points,", "{task.fields[clock]},", TimeRemainingColumn(), "left"),
+        *("{task.description}", progress.BarColumn(bar_width=20), progress.MofNCompleteColumn()),
+        *("points,", "{task.fields[clock]},", progress.TimeRemainingColumn(), "left"),
     )
-    with Progress(
+    with progress.Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         task = bar.add_task(name, total=None, clock="")

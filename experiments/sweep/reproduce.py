@@ -14,21 +14,9 @@ from analysis.measures.metrics import Row
 from analysis.measures.results import value_of
 from analysis.statistics.published import TOLERANCE
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec, Flow
+from experiments.study import points
 from experiments.study.catalogue import find
 from experiments.study.grid import Combination
-from experiments.study.points import (
-    TIMES,
-    PeriodKernelChoice,
-    Time,
-    combinations,
-    command,
-    condition_of,
-    profile_of,
-    published_with_run,
-    times,
-    told,
-)
-from experiments.study.points import described as target_row
 from experiments.study.published import Target, published_study, seeds_of
 from experiments.sweep.point import CAPTURES, ROWS, Record, origin
 from experiments.sweep.run import EndedPoints, PointRuns
@@ -45,7 +33,7 @@ class Reproduction:
     only: Sequence[str] = ()
     rows: Sequence[str] = ()
     kernel: str = DEFAULT_KERNEL
-    kernels: Mapping[str, PeriodKernelChoice] = field(default_factory=dict)
+    kernels: Mapping[str, points.PeriodKernelChoice] = field(default_factory=dict)
     kind: ClassVar[str] = "reproduction"
     shelf: ClassVar[str] = "reproductions"
     file: ClassVar[str] = "reproduction.json"
@@ -58,12 +46,12 @@ class Reproduction:
         return {"experiment": "all"}
 
     @cached_property
-    def combinations(self) -> dict[Target, dict[Time, Combination]]:
+    def combinations(self) -> dict[Target, dict[points.Time, Combination]]:
         series = {name: each.series for name, each in self.kernels.items() if each.series}
-        return combinations(self.targets, self.kernel, series)
+        return points.combinations(self.targets, self.kernel, series)
 
     def fill(self, runs: PointRuns) -> None:
-        for line in told(self.kernels.values()):
+        for line in points.told(self.kernels.values()):
             runs.watch.note(line)
         measures = set(map(_measures, self.combinations))
         sources = {text: origin(runs.runner.lab, text) for text in measures}
@@ -72,13 +60,13 @@ class Reproduction:
             for target, both in self.combinations.items()
             for combination in both.values()
         }
-        points = [
+        wanted = [
             sources[_measures(target)].point(combination, seed)
             for combination, target in unique.values()
             for seed in seeds_of(target.experiment, self.quick)
         ]
         # Seed by seed: an interrupted run then has a first seed of all.
-        runs.run(sorted(points, key=lambda point: point.seed))
+        runs.run(sorted(wanted, key=lambda point: point.seed))
 
     def content(self, runs: PointRuns, ended: EndedPoints, folder: Path) -> dict[str, Any]:
         records: dict[tuple[str, str], list[SeedRecord]] = defaultdict(list)
@@ -97,7 +85,7 @@ class Reproduction:
 def _study(
     name: str, asked: Reproduction, records: Mapping[tuple[str, str], list[SeedRecord]]
 ) -> dict[str, Any]:
-    study, profile, choice = published_study(name), profile_of(name), asked.kernels.get(name)
+    study, profile, choice = published_study(name), points.profile_of(name), asked.kernels.get(name)
     settings = (*profile.settings, *profile.path) if profile else ()
     rows, seeds = [], dict[tuple[str, str], set[int]]()
     for target in (each for each in asked.targets if each.experiment == name):
@@ -141,23 +129,25 @@ def _study(
 
 
 def _row(
-    target: Target, runs: Mapping[Time, Combination], records: Mapping[Time, list[SeedRecord]]
+    target: Target,
+    runs: Mapping[points.Time, Combination],
+    records: Mapping[points.Time, list[SeedRecord]],
 ) -> dict[str, Any]:
     """Return the row of reproduction.json: values of proved runs."""
     values, proved = dict[str, list[float]](), set[int]()
-    for time in TIMES:
+    for time in points.TIMES:
         complete = [run for run in records.get(time, ()) if run[1]["status"] == "complete"]
         rows = (record["rows"] for _, record in complete)
-        values[time] = taken(target, condition_of(target, time), rows) if complete else []
+        values[time] = taken(target, points.condition_of(target, time), rows) if complete else []
         proved |= {seed for seed, _ in complete}
-    last = runs.get(times(target.experiment)[-1])
+    last = runs.get(points.times(target.experiment)[-1])
     return {
-        **target_row(target),
+        **points.described(target),
         "setting": " ".join([*map("=".join, target.settings), target.condition]),
         "line_rate": last is not None and at_line_rate(target, last.spec),
         **values,
         "seeds": sorted(proved),
-        "command": command(target) if runs else None,
+        "command": points.command(target) if runs else None,
     }
 
 
@@ -223,10 +213,15 @@ def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
     """Return a row for each target; its two times may be of points with different networks."""
     rows: dict[Target, dict[str, Any]] = {}
     for spec, runs in cells:
-        matched = published_with_run(spec, quick)
+        matched = points.published_with_run(spec, quick)
         for match in matched:
-            empty = {"today": [], "period": [], "seeds": [], "command": command(match.target)}
-            rows.setdefault(match.target, target_row(match.target) | empty)
+            empty = {
+                "today": [],
+                "period": [],
+                "seeds": [],
+                "command": points.command(match.target),
+            }
+            rows.setdefault(match.target, points.described(match.target) | empty)
         for seed, measured in runs if matched else ():
             for match in matched:
                 row = rows[match.target]

@@ -14,35 +14,18 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from analysis.measures import sweep_folder
 from analysis.measures.metrics import Row, columns
 from analysis.measures.selection import standing
-from analysis.measures.sweep_folder import (
-    BINS,
-    GROUP,
-    ROWS,
-    SERIES,
-    SERIES_HEAD,
-    read_rows,
-    read_sweep,
-)
 from analysis.records.json_reader import Problems
 from analysis.statistics.paired_tests import precision
 from analysis.table import ColumnTable
 from experiments.run.report import GOOD
 from experiments.study.grid import Combination, Factor
+from experiments.sweep import run
 from experiments.sweep.definition import Plan, SweepDefinition, described, from_mapping, plan
 from experiments.sweep.point import Point, Record
 from experiments.sweep.reproduce import published_of
-from experiments.sweep.run import (
-    NETWORK,
-    EndedPoints,
-    PointRuns,
-    Watch,
-    carry_out,
-    counted_verdicts,
-    runner_for,
-    verdict_of,
-)
 from experiments.sweep.store import take_known
 from testbed.lab.ready import lab_for
 
@@ -65,11 +48,11 @@ class GridSweep:
     def label(self) -> str:
         return self.plan.named.name
 
-    def about(self, runs: PointRuns) -> dict[str, Any]:
+    def about(self, runs: run.PointRuns) -> dict[str, Any]:
         seeds = sorted({point.seed for point in runs.points.values()})
         return {"experiment": self.label, "claim": self.plan.named.claim, "seeds": seeds}
 
-    def fill(self, runs: PointRuns) -> None:
+    def fill(self, runs: run.PointRuns) -> None:
         """Run batches of seeds until no combination needs another seed."""
         sweep, seeds = self.plan.sweep, iter(self.plan.sweep.seeds)
         source = self.plan.origin(runs.runner.lab)
@@ -80,10 +63,10 @@ class GridSweep:
             runs.run(points)
             if sweep.until is None:
                 return
-            widths.add(EndedPoints(runs.memory, points))
+            widths.add(run.EndedPoints(runs.memory, points))
             missing = [each for each in missing if widths.widest(each) > sweep.until]
 
-    def content(self, runs: PointRuns, ended: EndedPoints, folder: Path) -> dict[str, Any]:
+    def content(self, runs: run.PointRuns, ended: run.EndedPoints, folder: Path) -> dict[str, Any]:
         """Write the tables; only a few records are in memory at a time."""
         plan, proved = self.plan, ended.having(is_proved=True)
         write_rows(folder, plan.factors, proved, plan.sweep.metric)
@@ -115,7 +98,7 @@ class _IntervalWidths:
     sweep: SweepDefinition
     of_runs: dict[tuple[int, str], list[float]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, points: EndedPoints) -> None:
+    def add(self, points: run.EndedPoints) -> None:
         for point, record in points:
             for condition in point.combination.spec.conditions:
                 rows = [row for row in record["rows"] if row["condition"] == condition.name]
@@ -134,7 +117,7 @@ class _IntervalWidths:
 class _SeedRows:
     """Each point's seed and rows; every pass reads them again."""
 
-    points: EndedPoints
+    points: run.EndedPoints
 
     def __iter__(self) -> Iterator[tuple[int, list[Row]]]:
         return ((point.seed, record["rows"]) for point, record in self.points)
@@ -152,16 +135,16 @@ def write_rows(
             kinds[factor.column] = float
             numbers = {value: factor.number(value) for value in factor.values}
             amounts[factor.column] = factor.name, numbers
-    kinds |= {"condition": str, "flow": str, GROUP: str, "seed": int, NETWORK: str}
+    kinds |= {"condition": str, "flow": str, sweep_folder.GROUP: str, "seed": int, run.NETWORK: str}
     kinds |= dict.fromkeys([*columns(), metric], float)
-    with _table(folder / ROWS) as writer:
+    with _table(folder / sweep_folder.ROWS) as writer:
         writer.writerow(kinds)
         for point, record in points:
             values = _varied(point, factors)
             own: Row = {
                 "point": point.key,
                 "seed": point.seed,
-                NETWORK: verdict_of(record),
+                run.NETWORK: run.verdict_of(record),
                 **values,
             }
             own |= {column: of[values[name]] for column, (name, of) in amounts.items()}
@@ -171,10 +154,12 @@ def write_rows(
                 writer.writerow([None if value is None else kind(value) for value, kind in cells])
 
 
-def write_series(folder: Path, factors: Sequence[Factor], points: EndedPoints) -> None:
+def write_series(folder: Path, factors: Sequence[Factor], points: run.EndedPoints) -> None:
     names = [factor.name for factor in factors]
-    with _table(folder / SERIES) as writer:
-        writer.writerow(["point", *names, "seed", *SERIES_HEAD, *range(1, BINS + 1)])
+    with _table(folder / sweep_folder.SERIES) as writer:
+        writer.writerow(
+            ["point", *names, "seed", *sweep_folder.SERIES_HEAD, *range(1, sweep_folder.BINS + 1)]
+        )
         for point, record in points.series:
             head = [point.key, *_varied(point, factors).values(), point.seed]
             writer.writerows([*head, *row] for row in record["rows"])
@@ -206,17 +191,17 @@ def _failure(folder: Path, plan: Plan, point: Point, record: Record) -> dict[str
 
 def _warnings(points: Iterable[tuple[Point, Record]]) -> Iterator[str]:
     """Yield a sentence if any network is not good, with the worst, then the points' warnings."""
-    doubtful = (pair for pair in points if verdict_of(pair[1]) not in (None, GOOD))
-    worst = min(doubtful, key=lambda pair: verdict_of(pair[1]) or "", default=None)
+    doubtful = (pair for pair in points if run.verdict_of(pair[1]) not in (None, GOOD))
+    worst = min(doubtful, key=lambda pair: run.verdict_of(pair[1]) or "", default=None)
     if worst:
         point, record = worst
-        counts = counted_verdicts(record for _, record in points)
+        counts = run.counted_verdicts(record for _, record in points)
         others = {verdict: number for verdict, number in counts.items() if verdict != GOOD}
         listed = ", ".join(f"{number:,} {verdict}" for verdict, number in others.items())
         yield (
             f"The network of {sum(others.values()):,} of {sum(counts.values()):,} points is not"
-            f" good ({listed}): see column {NETWORK} of rows.csv. For example {point.combination},"
-            f" seed {point.seed}: {record[NETWORK]['reasons'][0]}"
+            f" good ({listed}): see column {run.NETWORK} of rows.csv. For example"
+            f" {point.combination}, seed {point.seed}: {record[run.NETWORK]['reasons'][0]}"
         )
     givers: dict[str, list[str]] = defaultdict(list)
     for point, record in points:
@@ -237,7 +222,7 @@ class SweepResult:
 
     @cached_property
     def columns(self) -> ColumnTable:
-        return read_rows(read_sweep(self.folder, Problems()))
+        return sweep_folder.read_rows(sweep_folder.read_sweep(self.folder, Problems()))
 
     @cached_property
     def table(self) -> polars.DataFrame:
@@ -254,7 +239,7 @@ def sweep(
     workers: int | None = None,
     known: Sequence[Path | str] = (),
     force: bool = False,
-    watch: Watch | None = None,
+    watch: run.Watch | None = None,
     **more: Any,
 ) -> SweepResult:
     """Run a sweep; finished points of the folders `known` are taken. Raises TcplabError.
@@ -265,6 +250,6 @@ def sweep(
     planned, out = plan(from_mapping(content, "The sweep")), Path(out)
     take_known(map(Path, known), out)
     ready = lab_for(spec.kernel for spec in planned.specs)
-    runner = replace(runner_for(ready, planned.specs, workers), force=force)
-    folder = carry_out(GridSweep(planned), out, runner, watch or Watch())
+    runner = replace(run.runner_for(ready, planned.specs, workers), force=force)
+    folder = run.carry_out(GridSweep(planned), out, runner, watch or run.Watch())
     return SweepResult(folder)
