@@ -10,13 +10,13 @@ import json
 import socket
 import struct
 import time
+from collections import defaultdict
 from collections.abc import Coroutine, Iterable
-from pathlib import Path
 
 from experiments.flows.traffic import TRAFFIC, Exchange, result_line
-from experiments.spec import ExperimentSpec, Flow
+from experiments.flows.trial import Trial
+from experiments.spec import Flow
 from testbed.guest.namespaces import network_namespace
-from testbed.guest.network import LiveNetwork
 from testbed.guest.programs import Stop
 from topologies.addresses import address_of
 from topologies.errors import TcplabError
@@ -35,10 +35,10 @@ _ERRORS = {
 class Application:
     """One flow's sender and receiver."""
 
-    def __init__(self, flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> None:
-        self.flow, self.folder = flow, folder
-        self.to = (address_of(spec.topology, flow.receiver), flow.port)
-        self._pids = live.pid(flow.sender), live.pid(flow.receiver)
+    def __init__(self, flow: Flow, trial: Trial) -> None:
+        self.flow, self.trial = flow, trial
+        self.to = (address_of(trial.spec.topology, flow.receiver), flow.port)
+        self._pids = trial.live.pid(flow.sender), trial.live.pid(flow.receiver)
         self.began: dict[int, float] = {}
         self.ended: dict[int, float] = {}
         self.failed: dict[int, str] = {}
@@ -64,24 +64,20 @@ class Application:
     async def run(self, begin: float) -> None:
         """Send and receive until the flow's time and its last exchange are over."""
         with self.listening:  # the next condition binds its port
-            await self._run(begin)
-
-    async def _run(self, begin: float) -> None:
-        self.start = begin + self.flow.start.seconds
-        tcp = self.flow.protocol == "tcp"
-        self._spawn(self._accept() if tcp else self._datagrams())
-        await self._until(self.start)
-        limit = self.start + self.flow.duration.seconds - time.monotonic()
-        sending = asyncio.create_task(self._send_all() if tcp else self._send_datagrams())
-        await asyncio.wait(
-            (sending, *self._tasks), timeout=max(0.0, limit), return_when=asyncio.FIRST_COMPLETED
-        )
-        self.observed = self._now()
-        sending.cancel()  # what has no answer by then counts as not ended
-        if not tcp:
-            await asyncio.sleep(_deadline(self.flow))
+            self.start = begin + self.flow.start.seconds
+            tcp = self.flow.protocol == "tcp"
+            self._spawn(self._accept() if tcp else self._datagrams())
+            await self._until(self.start)
+            limit = self.start + self.flow.duration.seconds - time.monotonic()
+            sending = asyncio.create_task(self._send_all() if tcp else self._send_datagrams())
+            tasks = (sending, *self._tasks)
+            await asyncio.wait(tasks, timeout=max(0.0, limit), return_when=asyncio.FIRST_COMPLETED)
             self.observed = self._now()
-        await _end([sending, *self._tasks])
+            sending.cancel()  # what has no answer by then counts as not ended
+            if not tcp:
+                await asyncio.sleep(_deadline(self.flow))
+                self.observed = self._now()
+            await _end([sending, *self._tasks])
         self._write()
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
@@ -94,38 +90,39 @@ class Application:
         return round(time.monotonic() - self.start, 9)
 
     async def _send_all(self) -> None:
-        connections: dict[int, list[tuple[int, Exchange]]] = {}
+        connections: dict[int, list[tuple[int, Exchange]]] = defaultdict(list)
         for number, each in enumerate(self.flow.exchanges):
-            connections.setdefault(each.connection, []).append((number, each))
+            connections[each.connection].append((number, each))
         await asyncio.gather(*map(self._send_over, connections.values()))
 
     async def _send_over(self, exchanges: list[tuple[int, Exchange]]) -> None:
+        loop = asyncio.get_running_loop()
         connection: socket.socket | None = None
         try:
             for number, each in exchanges:
-                await self._wait_for(each, is_first=number == exchanges[0][0])
+                if each.after and number != exchanges[0][0]:
+                    await asyncio.sleep(each.at.seconds)
+                else:
+                    await self._until(self.start + each.at.seconds)
                 self.began[number] = self._now()
                 is_open, connection = connection is not None, connection or self._socket(0)
                 try:
                     if not is_open:
-                        await asyncio.get_running_loop().sock_connect(connection, self.to)
+                        await loop.sock_connect(connection, self.to)
                     await self._exchange(connection, number, each)
                     if number == exchanges[-1][0]:
                         connection.shutdown(socket.SHUT_WR)
-                        await asyncio.get_running_loop().sock_recv(connection, 1)
-                except (OSError, EOFError) as error:
-                    self._fail(exchanges, error)
+                        await loop.sock_recv(connection, 1)
+                except (OSError, EOFError) as error:  # of all exchanges that it leaves open
+                    name = _of_network(error)
+                    for begun, _ in exchanges:
+                        if begun in self.began and begun not in self.ended:
+                            self.failed.setdefault(begun, name)
                     connection.close()
                     connection = None
         finally:
             if connection:
                 connection.close()
-
-    async def _wait_for(self, each: Exchange, is_first: bool) -> None:
-        if each.after and not is_first:
-            await asyncio.sleep(each.at.seconds)
-        else:
-            await self._until(self.start + each.at.seconds)
 
     async def _exchange(self, connection: socket.socket, number: int, each: Exchange) -> None:
         """Send, and read the answer. Raises OSError, EOFError."""
@@ -135,13 +132,6 @@ class Application:
         if each.answer.base:
             await self._read_from(connection, each.answer.base)
             self.ended[number] = self._now()
-
-    def _fail(self, exchanges: Iterable[tuple[int, Exchange]], error: Exception) -> None:
-        """Note the error of a connection with all exchanges that it leaves without an end."""
-        name = _of_network(error)
-        for number, _each in exchanges:
-            if number in self.began and number not in self.ended:
-                self.failed.setdefault(number, name)
 
     async def _write_to(self, connection: socket.socket, amount: int) -> None:
         for done in range(0, amount, _PIECE):
@@ -238,11 +228,11 @@ class Application:
             "as_time_allows": TRAFFIC[self.flow.traffic.split()[0]].as_time_allows,
             "exchanges": rows,
         }
-        (self.folder / f"{self.flow.name}.exchanges.json").write_text(json.dumps(found) + "\n")
-        seconds = max([1.0, *self.ended.values()])
-        line = result_line(seconds, self.received)
+        file = self.trial.folder / f"{self.flow.name}.exchanges.json"
+        file.write_text(json.dumps(found) + "\n")
+        line = result_line(max([1.0, *self.ended.values()]), self.received)
         for side in ("client", "server"):
-            (self.folder / f"{self.flow.name}.{side}.txt").write_text(line)
+            self.trial.output(self.flow, side).write_text(line)
 
 
 def _deadline(flow: Flow) -> float:

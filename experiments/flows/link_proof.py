@@ -38,21 +38,24 @@ def losses(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     return [row for row in rows if row]
 
 
+def _read(folder: Path, name: str) -> Any:
+    return json_value((folder / name).read_text())
+
+
 def _readings(
     port: Port, spec: ExperimentSpec, folder: Path
 ) -> Iterator[tuple[Channel, list[ProofRow], list[ProofRow]]]:
     """Yield each channel of the port, with its qdiscs at the beginning and end of its time."""
-    readings = json_value((folder / "qdiscs.json").read_text())
+    readings = _read(folder, "qdiscs.json")
     channel, before = port.channel, readings["before"].get(port.name)
     if channel is None:
         return
-    if spec.changes:
-        done = json_value((folder / CHANGES).read_text())
-        changes = sorted(spec.changes, key=lambda change: change.at)
-        for change, row in zip(changes, done, strict=False):  # fewer, if the flows ended before
-            if row["port"] == port.name:
-                yield channel, before, row["before"]
-                channel, before = change.channel, row["before"]
+    done = _read(folder, CHANGES) if spec.changes else []
+    changes = sorted(spec.changes, key=lambda change: change.at)
+    for change, row in zip(changes, done, strict=False):  # fewer, if the flows ended before
+        if row["port"] == port.name:
+            yield channel, before, row["before"]
+            channel, before = change.channel, row["before"]
     yield channel, before, readings["after"][port.name]
 
 
@@ -60,19 +63,15 @@ def _handed_down(port: Port, spec: ExperimentSpec, folder: Path) -> int | None:
     """Return the buffers that hosts behind `port` sent with segmentation: netem draws for each."""
     if spec.topology.segmentation == "off":
         return None
-    directions = [
-        direction
-        for flow in spec.flows
-        for direction in ((flow.sender, flow.receiver), (flow.receiver, flow.sender))
-    ]
-    hosts = {source for source, target in directions if port in spec.topology.path(source, target)}
-    counters: dict[str, dict[str, dict[str, int]]] = json_value(
-        (folder / "counters.json").read_text()
-    )
-    return sum(
-        counters["after"][host][_HANDED_DOWN] - counters["before"][host][_HANDED_DOWN]
-        for host in hosts
-    )
+    pairs = ((flow.sender, flow.receiver) for flow in spec.flows)
+    ways = {way for pair in pairs for way in (pair, pair[::-1])}
+    hosts = {source for source, to in ways if port in spec.topology.path(source, to)}
+    return sum(_grown(_read(folder, "counters.json"), host, _HANDED_DOWN) for host in hosts)
+
+
+def _grown(counters: dict[str, Counters], host: str, name: str) -> int:
+    before, after = (counters[time][host].get(name, 0) for time in ("before", "after"))
+    return after - before
 
 
 def _loss(
@@ -87,22 +86,20 @@ def _loss(
     netem's `drops` include the queue's, which counts segments: with segmentation any number.
     """
     line, queue = (_growth(before, after, handle, _LOST) for handle in ("1:", "3:"))
-    least, most = max(0, line["drops"] - queue["drops"]), line["drops"]
-    entered = handed_down if handed_down is not None else line["packets"] + line["drops"]
+    least = most = max(0, line["drops"] - queue["drops"])
+    entered, source = line["packets"] + line["drops"], "qdiscs.json (tc -s -j qdisc show)"
+    if handed_down is not None:
+        most, entered, source = line["drops"], handed_down, f"{source}, {_HANDED_DOWN}"
     if not entered:
         return None
-    if handed_down is None:
-        most = least
     share = channel.mean_loss.fraction
     clustering = channel.bursts.clustering if channel.bursts else 1.0
     width = _CHANCE * math.sqrt(entered * share * (1 - share) * clustering)
-    middle = entered * share
-    lowest, highest = max(0, math.floor(middle - width)), math.ceil(middle + width)
-    lost = (
-        f"{least} of {entered}, {100 * least / entered:.3g} %"
-        if least == most
-        else f"{least} to {most} of {entered}"
-    )
+    lowest = max(0, math.floor(entered * share - width))
+    highest = math.ceil(entered * share + width)
+    lost = f"{least} to {most} of {entered}"
+    if least == most:
+        lost = f"{least} of {entered}, {100 * least / entered:.3g} %"
     full = channel.line < MOST_PACKETS  # netem counts a full line's drops as losses
     more = f" and those above {channel.line} on their way" if full else ""
     return {
@@ -110,10 +107,7 @@ def _loss(
         "expected": str(channel.mean_loss),
         "observed": [f"{lost} (chance allows {lowest} to {highest})"],
         "held": lowest <= most and (full or least <= highest),
-        "source": (
-            "qdiscs.json (tc -s -j qdisc show)"
-            + (f", {_HANDED_DOWN}" if handed_down is not None else "")
-        ),
+        "source": source,
     }
 
 
@@ -126,29 +120,17 @@ def _growth(
 
 def reorderings(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     """Return a row for each host that reorders and sent anything."""
-    if not spec.topology.reordering:
-        return []
-    readings, counters = (
-        json_value((folder / name).read_text()) for name in ("reordering.json", "counters.json")
-    )
-    senders = {flow.sender for flow in spec.flows}
     rows = []
     for reordering in spec.topology.reordering:
-        port = f"{reordering.host}-eth0"
+        readings, counters = _read(folder, "reordering.json"), _read(folder, "counters.json")
+        host, port = reordering.host, f"{reordering.host}-eth0"
         grown = _growth(readings["before"][port], readings["after"][port], _NETEM, _REORDERING)
-        if grown["packets"] and reordering.host in senders:
-            rows.append(_of_data(port, reordering, grown, _seen(counters, reordering.host)))
+        if grown["packets"] and host in {flow.sender for flow in spec.flows}:
+            seen = sum(_grown(counters, host, name) for name in _REORDERED)
+            rows.append(_of_data(port, reordering, grown, seen))
         elif grown["packets"]:
             rows.append(_of_acknowledgements(port, reordering, grown))
     return rows
-
-
-def _seen(counters: dict[str, Counters], host: str) -> int:
-    """Return how often the TCP of `host` found that the path had reordered its segments."""
-    return sum(
-        counters["after"][host].get(name, 0) - counters["before"][host].get(name, 0)
-        for name in _REORDERED
-    )
 
 
 def _of_data(
@@ -158,25 +140,19 @@ def _of_data(
     every_second = bool(seen_by_tcp and not grown["requeues"])
     frozen = reordering.correlation == WHOLE and reordering.gap.base == 1 and not every_second
     # A correlated draw may have let all packets wait.
-    undecided = reordering.correlation.base > 0 and not frozen
-    held = (
-        seen_by_tcp == 0
-        if frozen
-        else bool(grown["requeues"] and seen_by_tcp) or (undecided and not grown["requeues"])
-    )
-    counts = (
-        f"{grown['requeues']} of at most {grown['packets']} buffers left at once, {grown['drops']}"
-        " were dropped"
-    )
-    promise = (
-        "keeps the order, since its draw is frozen"
-        if frozen
-        else f"lets buffers wait {reordering.delay} behind others"
-    )
+    undecided = reordering.correlation.base > 0 and not grown["requeues"]
+    promise = f"lets buffers wait {reordering.delay} behind others"
+    held = bool(grown["requeues"] and seen_by_tcp) or undecided
+    if frozen:
+        promise, held = "keeps the order, since its draw is frozen", seen_by_tcp == 0
     return {
         "claim": f"{port} {promise}",
         "expected": "no reordering" if frozen else "reordering",
-        "observed": [counts, f"TCP of {reordering.host} saw {seen_by_tcp} reorderings"],
+        "observed": [
+            f"{grown['requeues']} of at most {grown['packets']} buffers left at once,"
+            f" {grown['drops']} were dropped",
+            f"TCP of {reordering.host} saw {seen_by_tcp} reorderings",
+        ],
         "held": held,
         "source": "reordering.json (tc -s -j qdisc show: requeues of netem), counters.json",
     }

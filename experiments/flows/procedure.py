@@ -14,13 +14,8 @@ from subprocess import Popen
 from typing import Any
 
 from experiments.flows.proof import ROUTES, evidence
-from experiments.flows.transfers import (
-    check_alive,
-    hosts_of,
-    load_modules_for,
-    receive_kib,
-    transfer,
-)
+from experiments.flows.transfers import check_alive, load_modules_for, receive_kib, transfer
+from experiments.flows.trial import Trial, hosts_of
 from experiments.spec import SNAPLEN, Condition, ExperimentSpec
 from testbed.guest.job_entry import JobContext
 from testbed.guest.kernel_modules import loaded
@@ -51,18 +46,17 @@ def perform(data: Any, job: JobContext) -> None:
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     job.enter("building the network")
     job.line.network()
-    with (
-        cabled_network(
-            spec.topology,
-            disposable=True,
-            has_lines=job.virtual,
-            bridges=not job.open_vswitch,
-            ways=_ways(spec),
-        ) as live,
-        all_ended_afterwards() as captures,
-    ):
+    ends = dict.fromkeys((flow.sender, flow.receiver) for flow in spec.flows)
+    network = cabled_network(
+        spec.topology,
+        disposable=True,
+        has_lines=job.virtual,
+        bridges=not job.open_vswitch,
+        ways=[way for pair in ends for way in (pair, pair[::-1])],
+    )
+    with network as live, all_ended_afterwards() as captures:
         if job.ahead and spec.told_later:
-            _start_captures(spec, live, _folder(spec.conditions[0], job), captures, job)
+            _start_captures(_trial(spec, spec.conditions[0], live, job), captures)
         for number, order in enumerate(job.orders(data)):
             if number:
                 live.restore()
@@ -87,7 +81,7 @@ def _carry_out(
             if job.virtual:
                 permit_algorithms_of(condition.sysctls)
             try:
-                _measure(spec, condition, live, job, captures)
+                _measure(condition, _trial(spec, condition, live, job), captures)
             finally:  # what was measured is kept, also of a condition that failed
                 job.deliver(condition.name)
         if modules:  # no host may hold what is about to be unloaded
@@ -97,18 +91,17 @@ def _carry_out(
 
 def _reach_links(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> None:
     """Cross the start line of links, in virtual time when no connection of before is left."""
-    hosts = hosts_of(spec)
-    if job.virtual and not waited_for(lambda: not _have_connections(hosts, live), _ORPHANED, _LOOK):
+
+    def has_ended() -> bool:
+        for host in hosts_of(spec):
+            with network_namespace(live.pid(host)):
+                if tcp_sockets(CONNECTED | TIME_WAIT):
+                    return False
+        return True
+
+    if job.virtual and not waited_for(has_ended, _ORPHANED, _LOOK):
         raise TcplabError("A connection of the last condition does not end.", "Shorten it.")
     job.start_links()
-
-
-def _have_connections(hosts: list[str], live: LiveNetwork) -> bool:
-    for host in hosts:
-        with network_namespace(live.pid(host)):
-            if tcp_sockets(CONNECTED | TIME_WAIT):
-                return True
-    return False
 
 
 def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> dict[str, Any]:
@@ -128,28 +121,26 @@ def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> di
     }
 
 
-def _measure(
-    spec: ExperimentSpec,
-    condition: Condition,
-    live: LiveNetwork,
-    job: JobContext,
-    captures: list[Popen[bytes]],
-) -> None:
-    folder = _folder(condition, job)
-    hosts = hosts_of(spec)
+def _measure(condition: Condition, trial: Trial, captures: list[Popen[bytes]]) -> None:
+    spec, live, folder = trial.spec, trial.live, trial.folder
     settings = HOST_SYSCTLS | dict(condition.sysctls)
-    sysctls = {host: live.set_sysctls(host, settings | spec.ecn_sysctls(host)) for host in hosts}
-    _set_initial_windows(spec, condition, live, folder)
+    sysctls = {
+        host: live.set_sysctls(host, settings | spec.ecn_sysctls(host)) for host in trial.hosts
+    }
+    if any(each.initial_window for each in spec.conditions):
+        window = condition.initial_window
+        routes = {host: live.set_initial_window(host, window) for host in trial.hosts}
+        _write(folder / ROUTES, routes)
     live.rewind()
-    before = _readout(live, hosts)
+    before = _readout(trial)
     reordered = live.reorderings()
     warnings: list[str] = []
     try:
-        with _capturing(spec, live, folder, captures, warnings, job):
-            warnings += transfer(spec, live, folder, job, _sampling(spec, live, folder, job))
+        with _capturing(trial, captures, warnings):
+            warnings += transfer(trial, _sampling(trial))
     finally:
-        job.end_flows()
-        after = _readout(live, hosts)
+        trial.job.end_flows()
+        after = _readout(trial)
         _write(folder / "counters.json", _since(before[0], after[0]))
         _write(folder / "qdiscs.json", {"before": before[1], "after": after[1]})
         if reordered:
@@ -160,24 +151,10 @@ def _measure(
     )
 
 
-def _set_initial_windows(
-    spec: ExperimentSpec, condition: Condition, live: LiveNetwork, folder: Path
-) -> None:
-    if any(each.initial_window for each in spec.conditions):
-        window = condition.initial_window
-        routes = {host: live.set_initial_window(host, window) for host in hosts_of(spec)}
-        _write(folder / ROUTES, routes)
-
-
-def _folder(condition: Condition, job: JobContext) -> Path:
+def _trial(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, job: JobContext) -> Trial:
     folder = job.work / condition.name
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _ways(spec: ExperimentSpec) -> list[tuple[str, str]]:
-    ends = dict.fromkeys((flow.sender, flow.receiver) for flow in spec.flows)
-    return [way for pair in ends for way in (pair, pair[::-1])]
+    return Trial(spec, live, folder, job)
 
 
 def _since(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -192,28 +169,21 @@ def _since(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _readout(live: LiveNetwork, hosts: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    return {host: live.counters(host) for host in hosts}, live.qdiscs()
+def _readout(trial: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {host: trial.live.counters(host) for host in trial.hosts}, trial.live.qdiscs()
 
 
 @contextmanager
-def _capturing(
-    spec: ExperimentSpec,
-    live: LiveNetwork,
-    folder: Path,
-    begun: list[Popen[bytes]],
-    warnings: list[str],
-    job: JobContext,
-) -> Iterator[None]:
+def _capturing(trial: Trial, begun: list[Popen[bytes]], warnings: list[str]) -> Iterator[None]:
     """Capture interfaces by tcpdump. Raises TcplabError if one is cut short; warns of misses."""
     with all_ended_afterwards() as processes:
         processes += begun
         if not begun:
-            _start_captures(spec, live, folder, processes, job)
+            _start_captures(trial, processes)
         yield
         time.sleep(_BLOCK)
-    for port, process in zip(_captured(spec), processes, strict=True):
-        output = (folder / f"{port.name}.tcpdump.txt").read_text()
+    for port, process in zip(_captured(trial.spec), processes, strict=True):
+        output = (trial.folder / f"{port.name}.tcpdump.txt").read_text()
         if process.returncode != 0 or "packets captured" not in output:
             raise TcplabError(
                 f"The capture of {port.name} was cut short: {output.strip()}",
@@ -229,27 +199,18 @@ def _captured(spec: ExperimentSpec) -> list[Port]:
     return [port for port in spec.topology.ports if port.name in spec.captures]
 
 
-def _start_captures(
-    spec: ExperimentSpec,
-    live: LiveNetwork,
-    folder: Path,
-    processes: list[Popen[bytes]],
-    job: JobContext,
-) -> None:
-    for port in _captured(spec):
-        processes.append(_start_capture(live, port, folder, job))
-        _wait_capture(port, processes[-1], folder)
+def _start_captures(trial: Trial, processes: list[Popen[bytes]]) -> None:
+    """Start captures one after the other, each when the one before listens."""
+    for port in _captured(trial.spec):
+        options = f"-Z root -n -p -i {port.name} -s {SNAPLEN} -B {_CAPTURE_BUFFER} --nano -w"
+        command = ["tcpdump", *options.split(), str(trial.folder / f"{port.name}.pcap")]
+        output = trial.folder / f"{port.name}.tcpdump.txt"
+        process = trial.live.start(port.node, command, output, trial.job.patience)
+        processes.append(process)
+        _wait_capture(port, process, output)
 
 
-def _start_capture(live: LiveNetwork, port: Port, folder: Path, job: JobContext) -> Popen[bytes]:
-    options = f"-Z root -n -p -i {port.name} -s {SNAPLEN} -B {_CAPTURE_BUFFER} --nano -w"
-    command = ["tcpdump", *options.split(), str(folder / f"{port.name}.pcap")]
-    return live.start(port.node, command, folder / f"{port.name}.tcpdump.txt", job.patience)
-
-
-def _wait_capture(port: Port, process: Popen[bytes], folder: Path) -> None:
-    output = folder / f"{port.name}.tcpdump.txt"
-
+def _wait_capture(port: Port, process: Popen[bytes], output: Path) -> None:
     def ready() -> bool:
         check_alive(f"tcpdump on {port.name}", process, output)
         return "listening on" in output.read_text()
@@ -257,12 +218,10 @@ def _wait_capture(port: Port, process: Popen[bytes], folder: Path) -> None:
     wait_for(f"tcpdump on {port.name}", ready, READY)
 
 
-def _sampling(
-    spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
-) -> AbstractContextManager[None]:
-    senders = sorted({flow.sender for flow in spec.flows})
-    hosts = senders if spec.told_later else hosts_of(spec)
-    files = {live.pid(host): folder / f"{host}.sockets.jsonl" for host in hosts}
+def _sampling(trial: Trial) -> AbstractContextManager[None]:
+    spec = trial.spec
+    hosts = sorted({flow.sender for flow in spec.flows}) if spec.told_later else trial.hosts
+    files = {trial.live.pid(host): trial.folder / f"{host}.sockets.jsonl" for host in hosts}
     return sampled(files, _sampling_interval(spec), spec.told_later)
 
 

@@ -21,7 +21,7 @@ _NEGOTIATED, _WITHOUT_CONNECTION = "sack", ("SYN-SENT", "SYN-RECV")
 def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[str, Any]:
     """Return {"held": bool, "proofs": [rows]}; False without a row for a condition with proofs."""
     named = [row for proof in condition.proofs for row in _PROOFS[proof.kind](proof, spec, folder)]
-    named += _initial_windows(condition, folder) + _own_congestion_controls(spec, folder)
+    named += _initial_windows(condition, folder) + _algorithms(spec, folder)
     proofs = named + losses(spec, folder) + reorderings(spec, folder)
     return {
         "held": bool(named or not condition.proofs) and all(row["held"] for row in proofs),
@@ -49,39 +49,32 @@ def _initial_windows(condition: Condition, folder: Path) -> list[ProofRow]:
 def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     """Return a row for every flow: from SYNs in its receiver's capture, or its sender's socket."""
     captured = {
-        port.node: port.name for port in reversed(spec.topology.ports) if port.name in spec.captures
+        port.node: f"{port.name}.pcap"
+        for port in reversed(spec.topology.ports)
+        if port.name in spec.captures
     }
-    flows = [flow for flow in spec.flows if flow.receiver in captured and flow.is_connection]
-    syns = {
-        host: _syns(folder / f"{captured[host]}.pcap")
-        for host in dict.fromkeys(flow.receiver for flow in flows)
-    }
-    seen = [
-        _offers(
-            proof, flow, syns[flow.receiver].get(flow.port, []), f"{captured[flow.receiver]}.pcap"
-        )
+    flows = [flow for flow in spec.flows if flow.is_connection]
+    hosts = dict.fromkeys(flow.receiver for flow in flows if flow.receiver in captured)
+    syns = {host: _syns(folder / captured[host]) for host in hosts}
+    rows = [
+        _offers(proof, flow, syns[flow.receiver].get(flow.port, []), captured[flow.receiver])
         for flow in flows
+        if flow.receiver in captured
     ]
-    unseen = [flow for flow in spec.flows if flow.receiver not in captured and flow.is_connection]
-    return seen + [
-        _negotiated(proof, flow, values)
-        for flow, values in _of_senders(_NEGOTIATED, unseen, spec, folder)
-    ]
-
-
-def _negotiated(proof: Proof, flow: Flow, values: set[Any]) -> ProofRow:
-    """tcpi_options of tcp_info: whether both SYNs had the option."""
-    words = sorted("on" if value else "off" for value in values)
-    return {
-        "claim": (
-            f"{flow.name}: {flow.sender}'s connection has selective acknowledgement"
-            f" {proof.expected}"
-        ),
-        "expected": proof.expected,
-        "observed": words or ["no connection was sampled"],
-        "held": words == [proof.expected],
-        "source": f"{flow.sender}.sockets.jsonl (sock_diag, tcpi_options)",
-    }
+    unseen = [flow for flow in flows if flow.receiver not in captured]
+    for flow, values in _of_senders(_NEGOTIATED, unseen, spec, folder):
+        words = sorted("on" if value else "off" for value in values)
+        claim = f"{flow.sender}'s connection has selective acknowledgement {proof.expected}"
+        rows.append(
+            {
+                "claim": f"{flow.name}: {claim}",
+                "expected": proof.expected,
+                "observed": words or ["no connection was sampled"],
+                "held": words == [proof.expected],
+                "source": f"{flow.sender}.sockets.jsonl (sock_diag, tcpi_options)",
+            }
+        )
+    return rows
 
 
 def _syns(capture: Path) -> dict[int, list[str]]:
@@ -101,11 +94,9 @@ def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRo
         for side, flag in flags.items()
     }
     is_expected = proof.expected == "on"
+    subject = "both SYNs offer" if is_expected else "no SYN offers"
     return {
-        "claim": (
-            f"{flow.name}: {'both SYNs offer' if is_expected else 'no SYN offers'} selective"
-            " acknowledgement"
-        ),
+        "claim": f"{flow.name}: {subject} selective acknowledgement",
         "expected": proof.expected,
         "observed": [
             f"{side}: {'sackOK' if any(offered) else 'no sackOK'} ({len(offered)} seen)"
@@ -117,16 +108,30 @@ def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRo
 
 
 def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    """Return the algorithm of each flow that chooses none, in every sample of its socket."""
-    flows = [flow for flow in spec.flows if flow.is_connection and not flow.congestion_control]
-    algorithms = _of_senders("congestion_control", flows, spec, folder)
-    return [_sends_with(proof.expected, flow, values) for flow, values in algorithms]
+    return _algorithms(spec, folder, proof.expected)
 
 
-def _own_congestion_controls(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    flows = [flow for flow in spec.flows if flow.congestion_control and flow.is_connection]
-    algorithms = _of_senders("congestion_control", flows, spec, folder)
-    return [_sends_with(flow.congestion_control, flow, values) for flow, values in algorithms]
+def _algorithms(spec: ExperimentSpec, folder: Path, of_others: str = "") -> list[ProofRow]:
+    """Prove what flows send with that choose an algorithm, or those that have one `of_others`."""
+    flows = [
+        flow
+        for flow in spec.flows
+        if flow.is_connection and bool(flow.congestion_control) is not bool(of_others)
+    ]
+    rows = []
+    for flow, algorithms in _of_senders("congestion_control", flows, spec, folder):
+        observed = [_WITHOUT_ECN if each == "dctcp-reno" else each for each in sorted(algorithms)]
+        expected = flow.congestion_control or of_others
+        rows.append(
+            {
+                "claim": f"{flow.name}: {flow.sender} sends with {expected}",
+                "expected": expected,
+                "observed": observed or ["no connection was sampled"],
+                "held": algorithms == {expected},
+                "source": f"{flow.sender}.sockets.jsonl (sock_diag, as ss -ti)",
+            }
+        )
+    return rows
 
 
 def _of_senders(
@@ -158,17 +163,6 @@ _WITHOUT_ECN = (
     " number of the flow from 0, or let all hosts send with dctcp"
 )
 """dctcp_init in net/ipv4/tcp_dctcp.c; tcp_ecn_create_request in tcp_ecn.h."""
-
-
-def _sends_with(expected: str, flow: Flow, algorithms: set[str]) -> ProofRow:
-    observed = [_WITHOUT_ECN if each == "dctcp-reno" else each for each in sorted(algorithms)]
-    return {
-        "claim": f"{flow.name}: {flow.sender} sends with {expected}",
-        "expected": expected,
-        "observed": observed or ["no connection was sampled"],
-        "held": algorithms == {expected},
-        "source": f"{flow.sender}.sockets.jsonl (sock_diag, as ss -ti)",
-    }
 
 
 def _absent_setting(proof: Proof, _spec: ExperimentSpec, _folder: Path) -> list[ProofRow]:

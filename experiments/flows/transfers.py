@@ -16,11 +16,10 @@ from typing import Any
 
 from experiments.flows.link_proof import CHANGES
 from experiments.flows.traffic import result_line
+from experiments.flows.trial import Trial
 from experiments.spec import ExperimentSpec, Flow
-from testbed.guest.host_root import AT_ITS_LIMIT, Stranger
-from testbed.guest.job_entry import BEGUN, JobContext
-from testbed.guest.namespaces import network_namespace
-from testbed.guest.network import LiveNetwork
+from testbed.guest.host_root import AT_ITS_LIMIT
+from testbed.guest.job_entry import BEGUN
 from testbed.guest.programs import (
     READY,
     Stop,
@@ -31,70 +30,76 @@ from testbed.guest.programs import (
     wait_until_ended,
     waited_for,
 )
-from testbed.guest.socket_sampling import CONNECTED, LISTEN, tcp_sockets
+from testbed.guest.socket_sampling import CONNECTED, LISTEN
 from topologies.addresses import address_of
 from topologies.errors import TcplabError
 from topologies.spec import CUT_OFF
 
 RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
 _PYTHON = ("/usr/bin/python3", "-B")
-_CLIENTS = 1 << 16  # users of clients begin here; the user of a server is its port
+# Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
+# next to nothing.
+_PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
+_GAVE_UP = "read tcp flags"  # in the line of a server whose connection was silent for 4 s
+# KiB for which receivers with patient.c ask at once: all together; one at most; one at least, below
+# which patient.c does not wait.
+_RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
 
 
-def _programs(flow: Flow, spec: ExperimentSpec, job: JobContext) -> tuple[Stranger, Stranger]:
-    """Return the users of a flow's server and client, which meet only over the network."""
-    place, amount = job.work / "programs" / flow.name, _bytes_to_send(flow, spec)
-    users = {"server": flow.port, "client": _CLIENTS + flow.port}
-    server, client = (
-        Stranger(user, place / name, flow.protocol, amount) for name, user in users.items()
-    )
-    return server, client
+def transfer(trial: Trial, sampling: AbstractContextManager[None]) -> list[str]:
+    """Run all flows from their starts to empty buffers; return a sentence for each cut off."""
+    spec, job = trial.spec, trial.job
+    patience = _PATIENCE_VIRTUAL if job.virtual else _PATIENCE_REAL
+    bulk = [flow for flow in spec.flows if not flow.traffic]
+    cut: list[str] = []
+    with ExitStack() as watched, all_ended_afterwards() as processes:
+        for flow in bulk:
+            processes.append(_start_server(flow, trial))
+        servers = list(zip(bulk, processes, strict=True))
+        wait_for("the servers", lambda: _all_listen(servers, trial), READY)
+        job.start_flows()
+        watched.enter_context(sampling)
+        begin = time.monotonic()
+        if spec.told_later:
+            print(f"{BEGUN}{time.time()}")
+        with _changing(trial, begin), _applications(trial, begin):
+            clients: dict[str, Popen[bytes]] = {}
+            for instant, flow in _starts_and_ends(bulk):
+                if flow.name not in clients:
+                    _sleep_until(begin + instant)
+                    processes.append(_start_client(flow, trial))
+                    clients[flow.name] = processes[-1]
+                elif flow.program:
+                    if _end_program(flow, clients[flow.name], begin, trial):
+                        cut += _at_limit(flow, "sender", clients[flow.name])
+                else:
+                    server = servers[bulk.index(flow)][1]
+                    _bound(flow, clients[flow.name], server, begin + instant, trial)
+            for flow in bulk:
+                cut += _wait_client(flow, clients[flow.name], patience, trial)
+        if not cut and not _settled(trial, patience):
+            cut.append(
+                f"Data was still on its way {patience:g} s after the senders had written all, and"
+                " was cut off."
+            )
+        for flow, server in servers:
+            cut += _at_limit(flow, "receiver", server)
+            cut += [] if flow.is_bounded else _at_limit(flow, "sender", clients[flow.name])
+        cut += filter(None, [compare(flow, trial) for flow in bulk if flow.program])
+    return cut + [one for flow in spec.flows if (one := without_result(flow, trial.folder))]
 
 
-def _bytes_to_send(flow: Flow, spec: ExperimentSpec) -> int:
-    """Return the flow's amount; without one, what its link carries at most in its duration."""
-    if flow.amount:
-        return flow.amount.base
-    slowest = spec.topology.bottleneck(flow.sender, flow.receiver)
-    rates = [slowest.bandwidth, *(change.channel.bandwidth for change in spec.changes)]
-    return int(max(rate.base for rate in rates) / 8 * flow.duration.seconds)
-
-
-def server_command(
-    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, job: JobContext
-) -> list[str]:
-    assert flow.program
-    server, _client = _programs(flow, spec, job)
-    server.settle(live, flow.receiver)
-    source = server.give("server.py", flow.program.server.encode())
-    return server.command([*_PYTHON, source, str(flow.port), server.take("received")])
-
-
-def client_command(
-    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, job: JobContext
-) -> list[str]:
-    """Write the client and what it sends, which no receiver can compute; return its command."""
-    assert flow.program
-    _server, client = _programs(flow, spec, job)
-    client.settle(live, flow.sender)
-    source = client.give("client.py", flow.program.client.encode())
-    sent = client.give("sent", os.urandom(client.amount))
-    address = address_of(spec.topology, flow.receiver)
-    client.file("begun").touch()
-    return client.command([*_PYTHON, source, address, str(flow.port), sent])
-
-
-def compare(flow: Flow, spec: ExperimentSpec, folder: Path, job: JobContext) -> str:
+def compare(flow: Flow, trial: Trial) -> str:
     """Write iperf's last line for what a program's server received; a sentence if that is wrong."""
-    server, client = _programs(flow, spec, job)
+    server, client = trial.programs(flow)
     sent, received = client.file("sent").read_bytes(), server.file("received")
     if flow.amount:
         waited_for(lambda: received.stat().st_size >= len(sent), READY, 0.1)
     for program in (server, client):
         program.end()
     came = received.read_bytes()
-    right = _length_in_common(sent, came)
-    output = folder / f"{flow.name}.server.txt"
+    right = len(came) if sent.startswith(came) else _length_in_common(sent, came)
+    output = trial.output(flow, "server")
     text = _without_results(output)
     if came:
         took = (received.stat().st_mtime_ns - client.file("begun").stat().st_mtime_ns) / 1e9
@@ -109,68 +114,8 @@ def compare(flow: Flow, spec: ExperimentSpec, folder: Path, job: JobContext) -> 
 
 
 def _length_in_common(sent: bytes, came: bytes) -> int:
-    if sent.startswith(came):
-        return len(came)
     pairs = enumerate(zip(sent, came, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(sent), len(came)))
-
-
-# Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
-# next to nothing.
-_PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
-_GAVE_UP = "read tcp flags"  # in the line of a server whose connection was silent for 4 s
-# KiB for which receivers with patient.c ask at once: all together; one at most; one at least, below
-# which patient.c does not wait.
-_RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
-
-
-def transfer(
-    spec: ExperimentSpec,
-    live: LiveNetwork,
-    folder: Path,
-    job: JobContext,
-    sampling: AbstractContextManager[None],
-) -> list[str]:
-    """Run all flows from their starts to empty buffers; return a sentence for each cut off."""
-    patience = _PATIENCE_VIRTUAL if job.virtual else _PATIENCE_REAL
-    cut: list[str] = []
-    with ExitStack() as watched, all_ended_afterwards() as processes:
-        bulk = [flow for flow in spec.flows if not flow.traffic]
-        for flow in bulk:
-            processes.append(_start_server(flow, spec, live, folder, job))
-        servers = list(zip(bulk, processes, strict=True))
-        wait_for("the servers", lambda: _all_listen(servers, live, folder), READY)
-        job.start_flows()
-        watched.enter_context(sampling)
-        begin = time.monotonic()
-        if spec.told_later:
-            print(f"{BEGUN}{time.time()}")
-        with _changing(spec, live, folder, begin), _applications(spec, live, folder, begin):
-            clients: dict[str, Popen[bytes]] = {}
-            for instant, flow in _starts_and_ends(bulk):
-                if flow.name not in clients:
-                    _sleep_until(begin + instant)
-                    processes.append(_start_client(flow, spec, live, folder, job))
-                    clients[flow.name] = processes[-1]
-                elif flow.program:
-                    if _end_program(flow, clients[flow.name], begin, folder):
-                        cut += _at_limit(flow, "sender", clients[flow.name])
-                else:
-                    server = servers[bulk.index(flow)][1]
-                    _bound(flow, clients[flow.name], server, begin + instant, live, folder)
-            for flow in bulk:
-                if sentence := _wait_client(flow, clients[flow.name], folder, patience):
-                    cut.append(sentence)
-        if not cut and not _settled(spec, live, patience):
-            cut.append(
-                f"Data was still on its way {patience:g} s after the senders had written all, and"
-                " was cut off."
-            )
-        for flow, server in servers:
-            cut += _at_limit(flow, "receiver", server)
-            cut += [] if flow.is_bounded else _at_limit(flow, "sender", clients[flow.name])
-        cut += _wrong_bytes(spec, folder, job)
-    return cut + [sentence for flow in spec.flows if (sentence := without_result(flow, folder))]
 
 
 def _at_limit(flow: Flow, role: str, process: Popen[bytes]) -> list[str]:
@@ -186,15 +131,14 @@ def _starts_and_ends(flows: list[Flow]) -> list[tuple[float, Flow]]:
     return sorted([*starts, *ends], key=lambda each: each[0])
 
 
-def _end_program(flow: Flow, client: Popen[bytes], begin: float, folder: Path) -> bool:
+def _end_program(flow: Flow, client: Popen[bytes], begin: float, trial: Trial) -> bool:
     """End a program, write iperf's line for an amount, and return whether it had ended before."""
     in_time = _end(client, begin + flow.end.seconds)
-    if not flow.amount:
-        return in_time
-    seconds = time.monotonic() - begin - flow.start.seconds
-    line = result_line(seconds, flow.amount.base) if in_time else _cut(flow)
-    output = folder / f"{flow.name}.client.txt"
-    output.write_text(f"{_without_results(output)}\n{line}")
+    if flow.amount:
+        seconds = time.monotonic() - begin - flow.start.seconds
+        line = result_line(seconds, flow.amount.base) if in_time else _cut(flow)
+        output = trial.output(flow, "client")
+        output.write_text(f"{_without_results(output)}\n{line}")
     return in_time
 
 
@@ -208,18 +152,13 @@ def _without_results(output: Path) -> str:
 
 
 def _bound(
-    flow: Flow,
-    client: Popen[bytes],
-    server: Popen[bytes],
-    instant: float,
-    live: LiveNetwork,
-    folder: Path,
+    flow: Flow, client: Popen[bytes], server: Popen[bytes], instant: float, trial: Trial
 ) -> None:
     """End a flow that has data on its way at that instant, and write iperf's last line for it."""
     port = f":{flow.port}"
 
     def open_ones() -> list[dict[str, Any]]:
-        sockets = _sockets(live, flow.receiver, CONNECTED)
+        sockets = trial.sockets(flow.receiver, CONNECTED)
         return [each for each in sockets if each["local"].endswith(port)]
 
     in_time = _end(client, instant)
@@ -228,19 +167,22 @@ def _bound(
     cut = open_ones()
     server.kill()
     server.wait()
-    with (folder / f"{flow.name}.client.txt").open("a") as output:
+    with trial.output(flow, "client").open("a") as output:
         output.write(_cut(flow))
     if not all("bytes_received" in each for each in cut):  # Linux 4.1 began to count them
         return
     amount, seconds = sum(int(each["bytes_received"]) for each in cut), flow.duration.seconds
-    with (folder / f"{flow.name}.server.txt").open("a") as output:
+    with trial.output(flow, "server").open("a") as output:
         output.write(result_line(seconds, amount))
 
 
-def load_modules_for(spec: ExperimentSpec) -> None:
-    """Import before the start line what few runs need: asyncio takes 3 MB."""
-    if _has_applications(spec):
-        _exchanges()
+def load_modules_for(spec: ExperimentSpec) -> ModuleType | None:
+    """Import before the start line, and return, what few runs need: asyncio takes 3 MB."""
+    if not any(flow.traffic for flow in spec.flows):
+        return None
+    from experiments.flows import exchanges  # late: few runs need asyncio
+
+    return exchanges
 
 
 def _sleep_until(instant: float) -> None:
@@ -250,10 +192,9 @@ def _sleep_until(instant: float) -> None:
 
 
 @contextmanager
-def _changing(
-    spec: ExperimentSpec, live: LiveNetwork, folder: Path, begin: float
-) -> Iterator[None]:
+def _changing(trial: Trial, begin: float) -> Iterator[None]:
     """Meanwhile, change the link when it is time; changes.json has its counters at that time."""
+    spec, live = trial.spec, trial.live
     if not spec.changes:
         yield
         return
@@ -273,27 +214,15 @@ def _changing(
         for port in live.topology.ports:
             if port.channel and port.name in {row["port"] for row in rows}:
                 live.change(port.name, port.channel)
-    (folder / CHANGES).write_text(json.dumps(rows, indent=1) + "\n")
+    (trial.folder / CHANGES).write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def _applications(
-    spec: ExperimentSpec, live: LiveNetwork, folder: Path, begin: float
-) -> AbstractContextManager[None]:
-    if not _has_applications(spec):
+def _applications(trial: Trial, begin: float) -> AbstractContextManager[None]:
+    exchanges = load_modules_for(trial.spec)
+    if exchanges is None:
         return nullcontext()
-    exchanges = _exchanges()
-    made = [exchanges.Application(flow, spec, live, folder) for flow in spec.flows if flow.traffic]
+    made = [exchanges.Application(flow, trial) for flow in trial.spec.flows if flow.traffic]
     return in_background("applications", lambda stop: exchanges.work(made, begin, stop))
-
-
-def _exchanges() -> ModuleType:
-    from experiments.flows import exchanges  # late: few runs need asyncio, of 3 MB
-
-    return exchanges
-
-
-def _has_applications(spec: ExperimentSpec) -> bool:
-    return any(flow.traffic for flow in spec.flows)
 
 
 def without_result(flow: Flow, folder: Path) -> str:
@@ -307,40 +236,33 @@ def without_result(flow: Flow, folder: Path) -> str:
     return f"{flow.name}: iperf's server has no result: {' / '.join(tail(output, 2).splitlines())}"
 
 
-def _settled(spec: ExperimentSpec, live: LiveNetwork, patience: float) -> bool:
+def _settled(trial: Trial, patience: float) -> bool:
     """Return whether connections closed and the last packet arrived within `patience` (s)."""
-    busy = hosts_of(spec)
+    busy = trial.hosts
 
     def quiet() -> bool:
-        while busy and not _sockets(live, busy[-1], CONNECTED):
+        while busy and not trial.sockets(busy[-1], CONNECTED):
             busy.pop()  # nobody starts a connection any more
-        return not busy and not live.waiting_packets()
+        return not busy and not trial.live.waiting_packets()
 
     return waited_for(quiet, patience, 0.1)
 
 
-def _sockets(live: LiveNetwork, host: str, states: int) -> list[dict[str, Any]]:
-    with network_namespace(live.pid(host)):
-        return tcp_sockets(states)
-
-
-def _start_server(
-    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
-) -> Popen[bytes]:
-    output = folder / f"{flow.name}.server.txt"
+def _start_server(flow: Flow, trial: Trial) -> Popen[bytes]:
+    environment: dict[str, str] = {}
     if flow.program:
-        return live.start(flow.receiver, server_command(flow, spec, live, job), output, {})
-    batched = ["-l", f"{receive_kib(len(spec.flows))}K"] if job.preload else []
-    common = ["-p", str(flow.port), *_window(flow)]
-    if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
-        return live.start(flow.receiver, ["iperf", "-s", "-u", *common], output, {})
-    return live.start(flow.receiver, ["iperf", "-s", *common, *batched], output, job.patience)
-
-
-def _wrong_bytes(spec: ExperimentSpec, folder: Path, job: JobContext) -> list[str]:
-    """End programs; return sentences about those whose server did not write what was sent."""
-    flows = (flow for flow in spec.flows if flow.program)
-    return [sentence for flow in flows if (sentence := compare(flow, spec, folder, job))]
+        server, _client = trial.programs(flow)
+        server.settle(trial.live, flow.receiver)
+        source = server.give("server.py", flow.program.server.encode())
+        command = server.command([*_PYTHON, source, str(flow.port), server.take("received")])
+    elif flow.protocol == "udp":  # a datagram a receive: its time is its jitter
+        command = ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)]
+    else:
+        command = ["iperf", "-s", "-p", str(flow.port), *_window(flow)]
+        if trial.job.preload:
+            command += ["-l", f"{receive_kib(len(trial.spec.flows))}K"]
+        environment = trial.job.patience
+    return trial.live.start(flow.receiver, command, trial.output(flow, "server"), environment)
 
 
 def receive_kib(flows: int) -> int:
@@ -348,32 +270,36 @@ def receive_kib(flows: int) -> int:
     return max(_RECEIVE_LEAST, min(_RECEIVE_MOST, _RECEIVE_ALL // flows))
 
 
-def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, folder: Path) -> bool:
+def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], trial: Trial) -> bool:
     """Return whether every flow's server listens. Raises TcplabError if one has ended."""
     expected: dict[str, set[tuple[str, int]]] = {}
     for flow, server in servers:
-        check_alive(f"The server of {flow.name}", server, folder / f"{flow.name}.server.txt")
+        check_alive(f"The server of {flow.name}", server, trial.output(flow, "server"))
         expected.setdefault(flow.receiver, set()).add((flow.protocol, flow.port))
-    return all(ports <= _listening(live, host) for host, ports in expected.items())
+    return all(ports <= _listening(host, trial) for host, ports in expected.items())
 
 
-def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
+def _listening(host: str, trial: Trial) -> set[tuple[str, int]]:
     """Return protocols and ports on which a host listens; those of UDP from proc_net(5)."""
-    tcp = {("tcp", int(row["local"].rpartition(":")[2])) for row in _sockets(live, host, LISTEN)}
-    lines = Path(f"/proc/{live.pid(host)}/net/udp").read_text().splitlines()[1:]
+    tcp = {("tcp", int(row["local"].rpartition(":")[2])) for row in trial.sockets(host, LISTEN)}
+    lines = Path(f"/proc/{trial.live.pid(host)}/net/udp").read_text().splitlines()[1:]
     return tcp | {("udp", int(line.split()[1].partition(":")[2], 16)) for line in lines}
 
 
-def _start_client(
-    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
-) -> Popen[bytes]:
-    address = address_of(spec.topology, flow.receiver)
-    arguments = ["-c", address, "-p", str(flow.port), *_window(flow), *_extent(flow)]
-    environment = job.patience if flow.protocol == "tcp" else {}
-    output = folder / f"{flow.name}.client.txt"
+def _start_client(flow: Flow, trial: Trial) -> Popen[bytes]:
+    """Start a client; that of a program has bytes to send that no receiver can compute."""
+    address, environment = address_of(trial.spec.topology, flow.receiver), dict[str, str]()
     if flow.program:
-        return live.start(flow.sender, client_command(flow, spec, live, job), output, {})
-    return live.start(flow.sender, ["iperf", *arguments], output, environment)
+        _server, client = trial.programs(flow)
+        client.settle(trial.live, flow.sender)
+        source = client.give("client.py", flow.program.client.encode())
+        sent = client.give("sent", os.urandom(client.amount))
+        client.file("begun").touch()
+        command = client.command([*_PYTHON, source, address, str(flow.port), sent])
+    else:
+        command = ["iperf", "-c", address, "-p", str(flow.port), *_window(flow), *_extent(flow)]
+        environment = trial.job.patience if flow.protocol == "tcp" else {}
+    return trial.live.start(flow.sender, command, trial.output(flow, "client"), environment)
 
 
 def _extent(flow: Flow) -> list[str]:
@@ -397,24 +323,19 @@ def _end(client: Popen[bytes], instant: float) -> bool:
     return False
 
 
-def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float) -> str:
+def _wait_client(flow: Flow, client: Popen[bytes], patience: float, trial: Trial) -> list[str]:
     """Wait for iperf's client; return a sentence if cut off. Raises TcplabError if it fails."""
-    output = folder / f"{flow.name}.client.txt"
     if not wait_until_ended(client, flow.duration.seconds + patience):
-        return (
+        return [
             f"{flow.name}: the client had not written all {patience:g} s after its {flow.duration},"
             " and was cut off."
-        )
+        ]
     if client.returncode not in (0, -signal.SIGKILL):  # of one whose duration ended
         raise TcplabError(
-            f"{flow.name}: the client failed: {tail(output)}",
+            f"{flow.name}: the client failed: {tail(trial.output(flow, 'client'))}",
             "The run's folder has all that it printed.",
         )
-    return ""
-
-
-def hosts_of(spec: ExperimentSpec) -> list[str]:
-    return sorted({end for flow in spec.flows for end in (flow.sender, flow.receiver)})
+    return []
 
 
 def check_alive(program: str, process: Popen[bytes], output: Path) -> None:
