@@ -64,10 +64,8 @@ def congestion_control(algorithm: str) -> Condition:
 
 
 def unknown_congestion_control(algorithm: str) -> UsageError:
-    return UsageError(
-        f"There is no congestion control '{algorithm[:40]}'.",
-        f"Choose from {', '.join(CONGESTION_CONTROLS)}.",
-    )
+    problem = f"There is no congestion control '{algorithm[:40]}'."
+    return UsageError(problem, f"Choose from {', '.join(CONGESTION_CONTROLS)}.")
 
 
 def sending_with(algorithm: str) -> Condition:
@@ -183,43 +181,30 @@ class Flow:
     def __post_init__(self) -> None:
         iperfs = (self.window, self.rate, self.interval, self.congestion_control or None)
         if self.program and any(value is not None for value in iperfs):
-            raise UsageError(
-                f"Flow {self.name} has a program and options of iperf.",
-                "Leave out window, rate, interval and algorithm: they are the program's.",
-            )
+            remedy = "Leave out window, rate, interval and algorithm: they are the program's."
+            raise UsageError(f"Flow {self.name} has a program and options of iperf.", remedy)
         if not Duration.parse("1s") <= self.duration <= LONGEST:
-            raise UsageError(
-                f"A flow of {self.duration} is not possible.",
-                f"Choose a duration from 1s to {LONGEST}.",
-            )
+            problem = f"A flow of {self.duration} is not possible."
+            raise UsageError(problem, f"Choose a duration from 1s to {LONGEST}.")
         if self.end > LONGEST:
-            raise UsageError(
-                f"A flow that starts after {self.start} would end after {self.end}.",
-                f"All of it must fit into {LONGEST}.",
-            )
+            problem = f"A flow that starts after {self.start} would end after {self.end}."
+            raise UsageError(problem, f"All of it must fit into {LONGEST}.")
         if self.window is not None and self.window.base < 2048:
-            raise UsageError(
-                f"A window of {self.window} is too small for a packet.", "Choose at least 2KiB."
-            )
+            problem = f"A window of {self.window} is too small for a packet."
+            raise UsageError(problem, "Choose at least 2KiB.")
         if self.interval is not None and self.interval < Duration.parse("500ms"):
-            raise UsageError(
-                f"iperf prints no lines every {self.interval}.",
-                "Choose an interval of 500ms or more.",
-            )
+            problem = f"iperf prints no lines every {self.interval}."
+            raise UsageError(problem, "Choose an interval of 500ms or more.")
         if self.traffic:
             self._check_traffic()
         if self.congestion_control and self.protocol == "udp":
-            raise UsageError(
-                f"Flow {self.name} is of UDP, which has no congestion control.",
-                "Leave its rate out, or its congestion control.",
-            )
+            problem = f"Flow {self.name} is of UDP, which has no congestion control."
+            raise UsageError(problem, "Leave its rate out, or its congestion control.")
 
     def _check_traffic(self) -> None:
         if self.rate or self.amount or self.window or self.interval:
-            raise UsageError(
-                f"Flow {self.name} has traffic, and settings of iperf.",
-                "Leave out rate, amount, window and interval.",
-            )
+            problem = f"Flow {self.name} has traffic, and settings of iperf."
+            raise UsageError(problem, "Leave out rate, amount, window and interval.")
         if not self.exchanges:  # not in a guest, which gets those of its seed
             planned(self.name, self.traffic, self.duration, self.name)
 
@@ -242,9 +227,8 @@ class Draw:
 
     def __post_init__(self) -> None:
         if self.path[0] != "flows" or len(self.path) != 3:
-            raise UsageError(
-                f"{self.field[:60]} cannot be drawn.", "Draw a field of flows: flows.*.start."
-            )
+            problem = f"{self.field[:60]} cannot be drawn."
+            raise UsageError(problem, "Draw a field of flows: flows.*.start.")
 
 
 _ECN = {"off": "0", "classic": "1", "accurate": "3"}
@@ -282,10 +266,8 @@ class Condition:
     def __post_init__(self) -> None:
         window = self.initial_window
         if window is not None and not 1 <= window.base <= _LARGEST_INITIAL_WINDOW:
-            raise UsageError(
-                f"An initial window of {window} segments is not possible.",
-                f"Choose 1 to {_LARGEST_INITIAL_WINDOW}.",
-            )
+            problem = f"An initial window of {window} segments is not possible."
+            raise UsageError(problem, f"Choose 1 to {_LARGEST_INITIAL_WINDOW}.")
 
 
 @dataclass(frozen=True)
@@ -342,19 +324,14 @@ class Headline:
 
     def __post_init__(self) -> None:
         if (self.direction == "within") is not (self.against is None):
-            raise UsageError(
-                f"The claim '{self.question[:60]}' has no value to compare.",
-                "Name a subject to compare `against`; for 'within' none, but `low` or `high`.",
-            )
+            remedy = "Name a subject to compare `against`; for 'within' none, but `low` or `high`."
+            raise UsageError(f"The claim '{self.question[:60]}' has no value to compare.", remedy)
         if self.direction == "within" and self.low is self.high is None:
-            raise UsageError(
-                f"The claim '{self.question[:60]}' holds for any value.", "Give `low` or `high`."
-            )
+            problem = f"The claim '{self.question[:60]}' holds for any value."
+            raise UsageError(problem, "Give `low` or `high`.")
         if self.expected <= 0 or self.repetitions < 1:
-            raise UsageError(
-                f"The claim '{self.question[:60]}' needs an expected value and a repetition.",
-                "`expected` and `repetitions` are above zero.",
-            )
+            problem = f"The claim '{self.question[:60]}' needs an expected value and a repetition."
+            raise UsageError(problem, "`expected` and `repetitions` are above zero.")
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
@@ -413,23 +390,18 @@ class ExperimentSpec:
         for flow in self.flows:
             for end in (flow.sender, flow.receiver):
                 if end not in hosts:
-                    raise UsageError(
-                        f"Flow {flow.name} names {end}, which is no host.",
-                        f"Hosts are {', '.join(hosts)}.",
-                    )
+                    problem = f"Flow {flow.name} names {end}, which is no host."
+                    raise UsageError(problem, f"Hosts are {', '.join(hosts)}.")
             if flow.sender == flow.receiver:
-                raise UsageError(
-                    f"Flow {flow.name} goes from {flow.sender} to itself.", "Name two hosts."
-                )
+                problem = f"Flow {flow.name} goes from {flow.sender} to itself."
+                raise UsageError(problem, "Name two hosts.")
             self.topology.bottleneck(flow.sender, flow.receiver)
             self.topology.bottleneck(flow.receiver, flow.sender)
         ports = {port.name for port in self.topology.ports}
         for name in self.captures:
             if name not in ports:
-                raise UsageError(
-                    f"A capture names {name}, which is no interface.",
-                    f"There are {', '.join(sorted(ports))}.",
-                )
+                problem = f"A capture names {name}, which is no interface."
+                raise UsageError(problem, f"There are {', '.join(sorted(ports))}.")
         self._check_ecn()
         algorithms = [*CONGESTION_CONTROLS, *(module.algorithm for module in self.modules)]
         for flow in self.flows:
@@ -438,15 +410,11 @@ class ExperimentSpec:
         if twice := next(
             (module for module in self.modules if algorithms.count(module.algorithm) > 1), None
         ):
-            raise UsageError(
-                f"{twice.name}.c registers '{twice.algorithm}', which is there already.",
-                "Give it a name of its own.",
-            )
+            problem = f"{twice.name}.c registers '{twice.algorithm}', which is there already."
+            raise UsageError(problem, "Give it a name of its own.")
         if not self.flows or not self.conditions:
-            raise UsageError(
-                f"Experiment {self.name} has no flow or no condition.",
-                "Give it a flow and a condition.",
-            )
+            problem = f"Experiment {self.name} has no flow or no condition."
+            raise UsageError(problem, "Give it a flow and a condition.")
         if self.told_later and len(self.conditions) > 1:
             raise UsageError(
                 f"The guests of {self.name} are told later, and it has more than one condition.",
@@ -476,17 +444,13 @@ class ExperimentSpec:
         for change in self.changes:
             before = channels.get(change.port)
             if before is None:
-                raise UsageError(
-                    f"A change names {change.port}, which has no channel.",
-                    f"There are {', '.join(channels)}.",
-                )
+                problem = f"A change names {change.port}, which has no channel."
+                raise UsageError(problem, f"There are {', '.join(channels)}.")
             names = ("bandwidth", "delay", "loss", "jitter", "gemodel")
             kept = replace(before, **{name: getattr(change.channel, name) for name in names})
             if kept != change.channel:
-                raise UsageError(
-                    f"{change.port} cannot change its queue while packets are in it.",
-                    "Change its rate, delay, loss or jitter.",
-                )
+                problem = f"{change.port} cannot change its queue while packets are in it."
+                raise UsageError(problem, "Change its rate, delay, loss or jitter.")
 
     def _check_headline(self) -> None:
         conditions = [condition.name for condition in self.conditions]

@@ -125,10 +125,8 @@ def _draw(picture: GalleryPicture, program: Sequence[str], kept: Path) -> None:
             called(["sh", "-c", command], work, PYTHONPATH=str(CODE))
         file = work / picture.file
         if not file.is_file():
-            raise TcplabError(
-                f"The commands of '{picture.name}' drew no {picture.file}.",
-                "Fix docs/gallery/pictures.toml.",
-            )
+            problem = f"The commands of '{picture.name}' drew no {picture.file}."
+            raise TcplabError(problem, "Fix docs/gallery/pictures.toml.")
         kept.parent.mkdir(parents=True, exist_ok=True)
         unfinished = kept.with_name(f"{kept.name}.{work.name}")
         if picture.graphs:
@@ -143,10 +141,8 @@ def _graphs_only(page: str, wanted: Sequence[str]) -> str:
     """Show the groups of the `wanted` graphs only, which the page's scripts draw."""
     graphs = _GRAPH.findall(page)
     if not all(any(graph.startswith(name) for graph in graphs) for name in wanted):
-        raise TcplabError(
-            f"A page lacks some graphs of {', '.join(wanted)}.",
-            f"It has {', '.join(graphs) or 'no graphs'}.",
-        )
+        problem = f"A page lacks some graphs of {', '.join(wanted)}."
+        raise TcplabError(problem, f"It has {', '.join(graphs) or 'no graphs'}.")
     return page.replace("</body>", rendered("graphs_only.html.j2", wanted=wanted) + "</body>", 1)
 
 

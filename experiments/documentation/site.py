@@ -32,15 +32,11 @@ _FETCHED_SCRIPT = re.compile(r'<script src="https://unpkg\.com/[^"]*"[^>]*>')
 def build(generated: Mapping[str, str], drawn: Mapping[str, Path], out: Path) -> None:
     """Write the site to `out`, with `generated` pages and `drawn` files. Raises TcplabError."""
     if not importlib.util.find_spec("zensical"):
-        raise TcplabError(
-            "Zensical, which builds the site, is not installed.",
-            "Run ./tcplab docs, which installs it, or: pip install 'tcplab[docs]'.",
-        )
+        remedy = "Run ./tcplab docs, which installs it, or: pip install 'tcplab[docs]'."
+        raise TcplabError("Zensical, which builds the site, is not installed.", remedy)
     if not (CODE / PLAN).is_file():
-        raise TcplabError(
-            "This copy of tcplab is installed, without its documentation.",
-            "Build the site in a checkout.",
-        )
+        problem = "This copy of tcplab is installed, without its documentation."
+        raise TcplabError(problem, "Build the site in a checkout.")
     plan = toml_file(CODE / PLAN)
     pages, files = _sources(generated)
     title, first, rest = pages["index.md"].split("\n\n", 2)
@@ -112,9 +108,8 @@ def navigation(parts: Sequence[dict[str, Any]], names: list[str]) -> list[dict[s
     rest = set(names)
     tree = [{part["title"]: list(_listed(part["pages"], names, rest))} for part in parts]
     if rest:
-        raise TcplabError(
-            f"No part of {PLAN} has these pages: {', '.join(sorted(rest))}.", "Add each page."
-        )
+        problem = f"No part of {PLAN} has these pages: {', '.join(sorted(rest))}."
+        raise TcplabError(problem, "Add each page.")
     return tree
 
 

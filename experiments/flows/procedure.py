@@ -185,10 +185,8 @@ def _capturing(trial: Trial, begun: list[Popen[bytes]], warnings: list[str]) -> 
     for port, process in zip(_captured(trial.spec), processes, strict=True):
         output = (trial.folder / f"{port.name}.tcpdump.txt").read_text()
         if process.returncode != 0 or "packets captured" not in output:
-            raise TcplabError(
-                f"The capture of {port.name} was cut short: {output.strip()}",
-                "Shorten the experiment.",
-            )
+            problem = f"The capture of {port.name} was cut short: {output.strip()}"
+            raise TcplabError(problem, "Shorten the experiment.")
         if "\n0 packets dropped by kernel" not in output:
             warnings.append(
                 f"tcpdump on {port.name} missed packets: {output.strip().splitlines()[-1]}."

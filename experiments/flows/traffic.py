@@ -82,9 +82,8 @@ def _shape(text: str) -> float:
     except ValueError:
         shape = 0.0
     if not 1 < shape < 100:
-        raise UsageError(
-            f"'{text[:20]}' is no shape of a Pareto distribution.", "Write pareto:1.2:10kB."
-        )
+        problem = f"'{text[:20]}' is no shape of a Pareto distribution."
+        raise UsageError(problem, "Write pareto:1.2:10kB.")
     return shape
 
 
@@ -268,7 +267,6 @@ def planned(flow: str, traffic: str, duration: Duration, seed_name: str) -> tupl
     for each in kind.exchanges(Draws(kind, values, random.Random(seed_name)), duration.base):
         found.append(each)
         if len(found) > _MOST:
-            raise UsageError(
-                f"Flow {flow} makes more than {_MOST:,} exchanges.", "Let it make fewer."
-            )
+            problem = f"Flow {flow} makes more than {_MOST:,} exchanges."
+            raise UsageError(problem, "Let it make fewer.")
     return tuple(found)

@@ -331,15 +331,12 @@ def _wait_client(flow: Flow, client: Popen[bytes], patience: float, trial: Trial
             " and was cut off."
         ]
     if client.returncode not in (0, -signal.SIGKILL):  # of one whose duration ended
-        raise TcplabError(
-            f"{flow.name}: the client failed: {tail(trial.output(flow, 'client'))}",
-            "The run's folder has all that it printed.",
-        )
+        problem = f"{flow.name}: the client failed: {tail(trial.output(flow, 'client'))}"
+        raise TcplabError(problem, "The run's folder has all that it printed.")
     return []
 
 
 def check_alive(program: str, process: Popen[bytes], output: Path) -> None:
     if process.poll() is not None:
-        raise TcplabError(
-            f"{program} ended at once: {tail(output)}", "The message above is the program's own."
-        )
+        problem = f"{program} ended at once: {tail(output)}"
+        raise TcplabError(problem, "The message above is the program's own.")

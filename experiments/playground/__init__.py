@@ -84,9 +84,8 @@ def changes_from(text: str, channel: Channel, duration: Duration) -> tuple[LinkC
         return ()
     at = Duration.parse(when)
     if at >= duration or not settings:
-        raise UsageError(
-            f"'{text[:60]}' changes no link within {duration}.", "Write '5s bw=2mbit loss=1%'."
-        )
+        problem = f"'{text[:60]}' changes no link within {duration}."
+        raise UsageError(problem, "Write '5s bw=2mbit loss=1%'.")
     new = dataclasses.replace(channel, **dict[str, Any](map(_changed, settings)))
     return tuple(LinkChange(at, port, new) for port in ("s1-eth1", "s1-eth2"))
 
@@ -94,9 +93,8 @@ def changes_from(text: str, channel: Channel, duration: Duration) -> tuple[LinkC
 def _changed(text: str) -> tuple[str, Any]:
     name, _, value = text.partition("=")
     if name not in _CHANGEABLE:
-        raise UsageError(
-            f"'{text[:40]}' is no change of a link.", f"There are {', '.join(_CHANGEABLE)}."
-        )
+        problem = f"'{text[:40]}' is no change of a link."
+        raise UsageError(problem, f"There are {', '.join(_CHANGEABLE)}.")
     field, kind = _CHANGEABLE[name]
     return field, kind.parse(value)
 
@@ -105,10 +103,8 @@ def flows_from(text: str, duration: Duration) -> tuple[Flow, ...]:
     """Return the flows of a text: in cubic+bbr@2s the second starts at 2 s. Raises UsageError."""
     words = text.split("+")
     if len(words) > MOST_FLOWS:
-        raise UsageError(
-            f"{len(words)} flows are more than the {MOST_FLOWS} that are told apart.",
-            "Name fewer, joined by +.",
-        )
+        problem = f"{len(words)} flows are more than the {MOST_FLOWS} that are told apart."
+        raise UsageError(problem, "Name fewer, joined by +.")
     return tuple(_flow(number, part, duration) for number, part in enumerate(words, 1))
 
 
@@ -118,10 +114,8 @@ def _flow(number: int, text: str, duration: Duration) -> Flow:
     if not algorithm:
         raise UsageError(f"Flow {number} has no congestion control.", "Write cubic+bbr@2s.")
     if start.seconds > duration.seconds - 1:
-        raise UsageError(
-            f"Flow {number} starts after {start}, and all end after {duration}.",
-            "Let it start a second before the end or earlier.",
-        )
+        problem = f"Flow {number} starts after {start}, and all end after {duration}."
+        raise UsageError(problem, "Let it start a second before the end or earlier.")
     return Flow(
         f"flow{number}",
         "h1",

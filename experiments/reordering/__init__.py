@@ -52,9 +52,8 @@ class ReorderingParameters(LinkParameters):
         for algorithm in words(self.cc):
             congestion_control(algorithm)
         if not 1 <= self.threshold.base <= _HIGHEST:
-            raise UsageError(
-                f"A threshold of {self.threshold} is not possible.", f"Choose from 1 to {_HIGHEST}."
-            )
+            problem = f"A threshold of {self.threshold} is not possible."
+            raise UsageError(problem, f"Choose from 1 to {_HIGHEST}.")
 
 
 def experiment(parameters: ReorderingParameters) -> ExperimentSpec:

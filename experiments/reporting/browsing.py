@@ -227,10 +227,8 @@ def compare_sides(which: Sequence[str], out: Path, console: Console) -> tuple[Si
 def _sides(named: Sequence[str], out: Path) -> list[ComparedSide]:
     which = _once(named, out)
     if not 2 <= len(which) <= _MOST:
-        raise UsageError(
-            f"compare needs 2 to {_MOST} different runs; got {len(which)}.",
-            "Name runs or points: ./tcplab compare runs/sack/A runs/sack/B.",
-        )
+        problem = f"compare needs 2 to {_MOST} different runs; got {len(which)}."
+        raise UsageError(problem, "Name runs or points: ./tcplab compare runs/sack/A runs/sack/B.")
     return [_side(letter, one, out) for letter, one in zip(string.ascii_uppercase, which)]  # noqa: B905
 
 
@@ -250,10 +248,8 @@ def _folders(named: str, out: Path) -> tuple[Path, Path]:
 def _side(letter: str, named: str, out: Path) -> ComparedSide:
     for folder in _folders(named, out):
         if (folder / "sweep.json").exists():
-            raise UsageError(
-                f"'{named}' is a sweep.",
-                "Name points of it by their keys, which are in the column `point` of rows.csv.",
-            )
+            remedy = "Name points of it by their keys, which are in the column `point` of rows.csv."
+            raise UsageError(f"'{named}' is a sweep.", remedy)
         if (folder / "manifest.json").exists():
             return side_of_run(letter, folder)
     return _side_of_points(letter, named, out)

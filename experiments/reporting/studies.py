@@ -48,9 +48,8 @@ def report_of(experiment: str) -> StudyReport:
         return _law_report(experiment) or StudyReport()
     report = getattr(module, "REPORT", None)
     if not isinstance(report, StudyReport):
-        raise TcplabError(
-            f"{module.__file__} has no REPORT.", "Write REPORT = StudyReport(...) in it."
-        )
+        problem = f"{module.__file__} has no REPORT."
+        raise TcplabError(problem, "Write REPORT = StudyReport(...) in it.")
     return report
 
 

@@ -160,10 +160,8 @@ def add_studies(folders: Sequence[Path]) -> None:
         return
     for folder in folders:
         if not folder.is_dir():
-            raise UsageError(
-                f"There is no folder {folder} to take studies from.",
-                "--studies and TCPLAB_STUDIES name folders that hold studies.",
-            )
+            remedy = "--studies and TCPLAB_STUDIES name folders that hold studies."
+            raise UsageError(f"There is no folder {folder} to take studies from.", remedy)
     places = [os.path.abspath(folder) for folder in folders]
     experiments.__path__.extend(place for place in places if place not in experiments.__path__)
     os.environ[experiments.STUDIES] = os.pathsep.join(experiments.__path__[1:])

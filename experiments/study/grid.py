@@ -141,10 +141,8 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
     """Return every combination, the last factor varying fastest. Raises UsageError."""
     number = math.prod(len(factor.values) for factor in factors)
     if number > _MOST:
-        raise UsageError(
-            f"These are {number:,} combinations.",
-            f"Name fewer values: at most {_MOST:,} are possible.",
-        )
+        problem = f"These are {number:,} combinations."
+        raise UsageError(problem, f"Name fewer values: at most {_MOST:,} are possible.")
     levels = {factor.name: factor.values for factor in factors}
     link.refuse_parameters_of_none(named.spec(named.parameters()()), levels)
     possible, impossible, repeated = [], [], set[str]()
@@ -274,10 +272,8 @@ def settings_from(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ..
     for text in texts:
         name, equals, values = text.partition("=")
         if not equals or not name.strip():
-            raise UsageError(
-                f"Missing '=' in --set '{text[:60]}'.",
-                "Write --set NAME=VALUE,VALUE: --set delay=10ms,50ms.",
-            )
+            problem = f"Missing '=' in --set '{text[:60]}'."
+            raise UsageError(problem, "Write --set NAME=VALUE,VALUE: --set delay=10ms,50ms.")
         if name.strip() in settings:
             raise UsageError(f"{name.strip()} is set twice.", "Put all its values into one --set.")
         settings[name.strip()] = tuple(values.split(","))
@@ -288,9 +284,8 @@ def single(named: Experiment, texts: Iterable[str], parameters: Any = None) -> C
     """Return the run with these parameters, or defaults, and `NAME=VALUE`. Raises UsageError."""
     settings = settings_from(texts)
     if several := next((name for name, values in settings if len(values) > 1), None):
-        raise UsageError(
-            f"{several} has several values.", "A run takes one; ./tcplab sweep takes many."
-        )
+        problem = f"{several} has several values."
+        raise UsageError(problem, "A run takes one; ./tcplab sweep takes many.")
     values = {
         name: value_of(name, factor(named, name, (text,)).kind, text) for name, (text,) in settings
     }

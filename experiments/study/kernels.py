@@ -89,10 +89,8 @@ def _told(condition: Condition, kernel: KernelVersion) -> Condition:
 
 
 def _lacking(who: str, need: str, kernel: str, reason: str) -> UsageError:
-    return UsageError(
-        f"{who} needs {need}, which Linux {kernel} lacks: {reason}",
-        "Choose another kernel, or do without.",
-    )
+    problem = f"{who} needs {need}, which Linux {kernel} lacks: {reason}"
+    return UsageError(problem, "Choose another kernel, or do without.")
 
 
 def _needs(spec: ExperimentSpec, always: Mapping[str, str]) -> Iterator[str]:

@@ -74,18 +74,15 @@ def read_trace(name: str) -> LinkTrace:
     for number, line in enumerate(lines, 1):
         stamps.append(_stamp(line.strip(), stamps[-1] if stamps else 0, f"{shown}:{number}"))
     if not stamps or not stamps[-1]:
-        raise UsageError(
-            f"Trace {shown} has no time above 0.", "Its last line is its length: 1000."
-        )
+        problem = f"Trace {shown} has no time above 0."
+        raise UsageError(problem, "Its last line is its length: 1000.")
     return LinkTrace(tuple(stamps))
 
 
 def _stamp(text: str, before: int, where: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_STAMP):
-        raise UsageError(
-            f"{where}: '{text[:20]}' is no time in whole milliseconds.",
-            "Write one time a line, such as 20.",
-        )
+        problem = f"{where}: '{text[:20]}' is no time in whole milliseconds."
+        raise UsageError(problem, "Write one time a line, such as 20.")
     if int(text) < before:
         raise UsageError(f"{where}: {text} comes after {before}.", "Sort the times.")
     return int(text)
@@ -97,10 +94,8 @@ def with_trace(spec: ExperimentSpec, name: str, back: bool = False) -> Experimen
     end = max(flow.end for flow in spec.flows)
     bins = -(-end.base // (BIN * TIMES["ms"]))
     if bins > _MOST_BINS:
-        raise UsageError(
-            f"A trace for {end} changes the link too often.",
-            f"Let all flows end within {_at(_MOST_BINS)}.",
-        )
+        problem = f"A trace for {end} changes the link too often."
+        raise UsageError(problem, f"Let all flows end within {_at(_MOST_BINS)}.")
     traced = _slowest_ports(spec, back)
     rates = [*trace.rates(bins), trace.mean]
     ports = sorted(traced, key=attrgetter("name"))
@@ -130,9 +125,8 @@ def _slowest_ports(spec: ExperimentSpec, back: bool) -> set[Port]:
     ends = ((flow.sender, flow.receiver) for flow in spec.flows)
     found = {_slowest(spec, *(pair[::-1] if back else pair)) for pair in ends}
     if fixed := {port.name for port in found} & {change.port for change in spec.changes}:
-        raise UsageError(
-            f"{min(fixed)} changes already, and is to follow a file.", "Leave out one of both."
-        )
+        problem = f"{min(fixed)} changes already, and is to follow a file."
+        raise UsageError(problem, "Leave out one of both.")
     return found
 
 
@@ -184,10 +178,8 @@ def meant(name: str) -> tuple[type, str]:
     found = [each for one, each in named if each.name == _own(field, one)]
     if not found:
         names = [*sorted(_FIELDS), *sorted({each.name for _, each in named})]
-        raise UsageError(
-            f"The link has no field '{field[:60]}'.",
-            f"{close_to(field, names)}Its fields are {', '.join(names)}.",
-        )
+        problem = f"The link has no field '{field[:60]}'."
+        raise UsageError(problem, f"{close_to(field, names)}Its fields are {', '.join(names)}.")
     kinds = {each.kind for each in found}
     return (kinds.pop() if len(kinds) == 1 else str), found[0].meaning
 
@@ -235,10 +227,8 @@ def refuse_what_tc_rounds(spec: ExperimentSpec) -> None:
         for share in (*shares, *((port.channel.loss,) if port.channel else ())):
             digits = str(share).rstrip("%").replace(".", "").strip("0")
             if len(digits) > _DIGITS:
-                raise UsageError(
-                    f"A loss of {share} has more digits than tc shows.",
-                    f"Write at most {_DIGITS} digits, such as 0.252525%.",
-                )
+                problem = f"A loss of {share} has more digits than tc shows."
+                raise UsageError(problem, f"Write at most {_DIGITS} digits, such as 0.252525%.")
 
 
 def held(spec: ExperimentSpec) -> tuple[ExperimentSpec, tuple[str, ...]]:
@@ -308,8 +298,6 @@ def refuse_parameters_of_none(spec: ExperimentSpec, levels: Mapping[str, Sequenc
 def _require_parameter(managed: Discipline, name: str) -> None:
     """Raise UsageError for a parameter that the discipline lacks."""
     if not managed.parameters:
-        raise UsageError(
-            f"{managed.name} has no parameter '{name[:40]}'.",
-            "Set a discipline with parameters too, such as --set link.discipline=fq_codel.",
-        )
+        remedy = "Set a discipline with parameters too, such as --set link.discipline=fq_codel."
+        raise UsageError(f"{managed.name} has no parameter '{name[:40]}'.", remedy)
     managed.parameter(name)

@@ -74,14 +74,11 @@ def late_starts(text: str, streams: int, duration: Duration) -> tuple[Duration, 
     """Return the start of each connection: those in `text`, others 0. Raises UsageError."""
     starts = list(itertools.chain.from_iterable(map(_group, words(text) if text != NONE else ())))
     if len(starts) > streams:
-        raise UsageError(
-            f"{len(starts)} of {streams} connections cannot be late.", "Name at most all of them."
-        )
+        problem = f"{len(starts)} of {streams} connections cannot be late."
+        raise UsageError(problem, "Name at most all of them.")
     if late := [start for start in starts if start.seconds > duration.seconds - 1]:
-        raise UsageError(
-            f"A connection that begins after {max(late)} has no time left of {duration}.",
-            "Let it begin a second before the end or earlier.",
-        )
+        problem = f"A connection that begins after {max(late)} has no time left of {duration}."
+        raise UsageError(problem, "Let it begin a second before the end or earlier.")
     return (*starts, *[Duration(0)] * (streams - len(starts)))
 
 

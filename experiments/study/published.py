@@ -288,16 +288,13 @@ def chosen(quick: bool, names: Sequence[str], texts: Sequence[str] = ()) -> list
     every = targets(quick)
     studies = list(dict.fromkeys(target.experiment for target in every))
     if unknown := [name for name in names if name not in studies]:
-        raise UsageError(
-            f"No published study is named '{unknown[0][:40]}'.", f"There are {', '.join(studies)}."
-        )
+        problem = f"No published study is named '{unknown[0][:40]}'."
+        raise UsageError(problem, f"There are {', '.join(studies)}.")
     named = [target for target in every if not names or target.experiment in names]
     wanted = [
         target for target in named if not texts or any(text in target.where for text in texts)
     ]
     if not wanted:
-        raise UsageError(
-            f"No published row has '{texts[0][:40]}' in its place.",
-            f"Such as '{named[0].where}': the page of a reproduction has all.",
-        )
+        remedy = f"Such as '{named[0].where}': the page of a reproduction has all."
+        raise UsageError(f"No published row has '{texts[0][:40]}' in its place.", remedy)
     return wanted
