@@ -60,12 +60,11 @@ def experiment(parameters: BbrShareParameters) -> ExperimentSpec:
         replace(flow, name=f"rival{number}", congestion_control=parameters.algorithm)
         for number, flow in enumerate(pairs, 1)
     )
-    spec = shared.spec_of(
+    return shared.spec_of(
         __name__,
-        __doc__,
         dumbbell(1 + len(pairs), channel),
         (bbr, *rivals),
         (Condition("together", f"BBR next to {parameters.algorithm}"),),
         shared.law_claim(__file__, METRIC, "together", parameters.share),
+        phases=parameters,
     )
-    return parameters.with_phases(spec)

@@ -49,12 +49,11 @@ def experiment(parameters: BufferSizeParameters) -> ExperimentSpec:
     channel = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
     payload = parameters.bw.base / 1e3 * _SEGMENT / FULL_FRAME
     number = parameters.flows.base
-    spec = spec_of(
+    return spec_of(
         __name__,
-        __doc__,
         dumbbell(number, channel, parameters.further),
         pair_flows(number, parameters.duration),
         (congestion_control("reno"),),
         law_claim(__file__, METRIC, "reno", payload),
+        phases=parameters,
     )
-    return parameters.with_phases(spec)

@@ -19,4 +19,4 @@ class CubicCurveParameters(LinkParameters):
 def experiment(parameters: CubicCurveParameters) -> ExperimentSpec:
     """Send one flow with CUBIC. The window comes from the samples of the socket."""
     conditions = (congestion_control("cubic"),)
-    return lone_flow(__name__, __doc__, parameters, conditions)
+    return lone_flow(__name__, parameters, conditions)

@@ -75,9 +75,8 @@ def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
         _condition(cc, sack) for cc in parameters.algorithms for sack in words(parameters.sack)
     ]
     measured = under(PROFILE, parameters.period, conditions)
-    spec = shared.spec_of(
+    return shared.spec_of(
         __name__,
-        __doc__,
         star(parameters.channel(), Channel(parameters.bw, queue=parameters.queue)),
         (
             *shared.late_flows(flow, parameters.late, streams),
@@ -85,8 +84,8 @@ def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
         ),
         measured,
         _headline(parameters, {condition.name for condition in measured}),
+        phases=parameters,
     )
-    return parameters.with_phases(spec)
 
 
 def _headline(parameters: CubicVsRenoParameters, conditions: set[str]) -> Headline | None:

@@ -74,16 +74,15 @@ def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
     others = Channel(parameters.bw, queue=parameters.queue)
     flow = Flow("flow", "right", "left", parameters.duration)
     conditions = under(PROFILE, parameters.period, map(sending_with, algorithms))
-    spec = shared.spec_of(
+    return shared.spec_of(
         __name__,
-        __doc__,
         star(parameters.channel(), others),
         shared.late_flows(flow, parameters.late, parameters.streams),
         conditions,
         _headline(parameters, module.algorithm, [each.name for each in conditions]),
         modules=(module,) if module.algorithm in algorithms else (),
+        phases=parameters,
     )
-    return parameters.with_phases(spec)
 
 
 def _headline(parameters: CustomCcParameters, own: str, conditions: list[str]) -> Headline | None:

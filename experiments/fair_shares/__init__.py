@@ -23,5 +23,5 @@ def experiment(parameters: FairSharesParameters) -> ExperimentSpec:
     number = parameters.streams.base
     topology = dumbbell(number, parameters.channel())  # which refuses too many
     flows = pair_flows(number, parameters.duration)
-    spec = spec_of(__name__, __doc__, topology, flows, (congestion_control("reno"),))
+    spec = spec_of(__name__, topology, flows, (congestion_control("reno"),))
     return parameters.with_phases(spec)

@@ -45,7 +45,6 @@ def experiment(parameters: HomeUplinkParameters) -> ExperimentSpec:
     )
     return spec_of(
         __name__,
-        __doc__,
         _home(parameters),
         (*uploads, *applications),
         (Condition("home", "At home"),),

@@ -67,7 +67,6 @@ def experiment(parameters: IdleRestartParameters) -> ExperimentSpec:
     traffic = f"users size={size}B answer=1B think={parameters.pause}"
     return spec_of(
         __name__,
-        __doc__,
         two_hosts(parameters.channel()),
         (Flow("messages", "h1", "h2", parameters.duration, traffic=traffic),),
         CONDITIONS,

@@ -59,12 +59,11 @@ def experiment(parameters: IncastParameters) -> ExperimentSpec:
     )
     number, length = parameters.senders.base, Duration.parse("10s")
     traffic = f"page objects=1 connections=1 size={parameters.block}"
-    spec = spec_of(
+    return spec_of(
         __name__,
-        __doc__,
         dumbbell(number, channel),
         pair_flows(number, length, "sender", traffic=traffic),
         CONDITIONS,
         law_claim(__file__, METRIC, "short", parameters.ideal),
+        phases=parameters,
     )
-    return parameters.with_phases(spec)

@@ -64,7 +64,6 @@ def experiment(parameters: InitialWindowParameters) -> ExperimentSpec:
     traffic = f"requests size={size}B answer=1B every=3s"
     return spec_of(
         __name__,
-        __doc__,
         two_hosts(parameters.channel()),
         (Flow("short", "h1", "h2", parameters.duration, traffic=traffic),),
         CONDITIONS,

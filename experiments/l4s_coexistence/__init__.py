@@ -41,13 +41,12 @@ def experiment(parameters: L4sCoexistenceParameters) -> ExperimentSpec:
             number, length, SCALABLE, number + 1, congestion_control=SCALABLE, ecn="accurate"
         ),
     )
-    spec = spec_of(
+    return spec_of(
         __name__,
-        __doc__,
         dumbbell(2 * number, parameters.channel()),
         flows,
         (Condition("coupled", "DualPI2"),),
         law_claim(__file__, f"p99 queueing[{SCALABLE}*]@{_SETTLED}..", "coupled"),
         captures=tuple(f"{end}-eth0" for flow in flows for end in (flow.sender, flow.receiver)),
+        phases=parameters,
     )
-    return parameters.with_phases(spec)

@@ -61,9 +61,8 @@ def experiment(parameters: LatencyUnderLoadParameters) -> ExperimentSpec:
             for at, flow in enumerate(up, 1)
         ),
     )
-    spec = spec_of(
+    return spec_of(
         __name__,
-        __doc__,
         dumbbell(2 * number + 1, channel),
         flows,
         (Condition("loaded", parameters.queueing),),
@@ -74,5 +73,5 @@ def experiment(parameters: LatencyUnderLoadParameters) -> ExperimentSpec:
             2e3 * parameters.delay.seconds + 2 * parameters.wait,
             question=f"Does {parameters.queueing} keep the round trip as short as it promises?",
         ),
+        phases=parameters,
     )
-    return parameters.with_phases(spec)

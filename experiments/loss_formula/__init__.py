@@ -50,4 +50,4 @@ def experiment(parameters: LossFormulaParameters) -> ExperimentSpec:
         "reno", "Reno without SACK", _AS_IN_THE_PAPER, (Proof("congestion_control", "reno"),)
     )
     flows = pair_flows(len(forth), parameters.duration)
-    return spec_of(__name__, __doc__, separate_pairs(forth, back), flows, (condition,))
+    return spec_of(__name__, separate_pairs(forth, back), flows, (condition,))

@@ -65,7 +65,6 @@ def experiment(parameters: OwnTransportParameters) -> ExperimentSpec:
         flows.append(replace(tcp, congestion_control=parameters.beside))
     return spec_of(
         __name__,
-        __doc__,
         two_hosts(there, back),
         flows,
         (Condition("own", "own transport"),),

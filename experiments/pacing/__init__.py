@@ -128,7 +128,6 @@ def experiment(parameters: PacingParameters) -> ExperimentSpec:
     """Fill both paths; the 5 ms between samples are four segments of the link."""
     return spec_of(
         __name__,
-        __doc__,
         parameters.network(),
         (
             Flow("burst", "h1", "r1", parameters.duration),

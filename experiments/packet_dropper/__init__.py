@@ -54,7 +54,7 @@ def experiment(parameters: PacketDropperParameters) -> ExperimentSpec:
     )
     conditions = under(PROFILE, parameters.period, (Condition("dropping", "dropping"),))
     headline = _headline(parameters, conditions[0].name)
-    return spec_of(__name__, __doc__, chain(1, forward, back), (flow,), conditions, headline)
+    return spec_of(__name__, chain(1, forward, back), (flow,), conditions, headline)
 
 
 def _headline(parameters: PacketDropperParameters, condition: str) -> Headline:

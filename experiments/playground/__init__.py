@@ -66,7 +66,6 @@ def experiment(parameters: PlaygroundParameters) -> ExperimentSpec:
     """Send all flows from h1 to h2; they end together."""
     return spec_of(
         __name__,
-        __doc__,
         two_hosts(parameters.channel()),
         flows_from(parameters.flows, parameters.duration),
         (_condition(parameters),),

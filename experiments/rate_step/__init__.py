@@ -38,7 +38,6 @@ def experiment(parameters: RateStepParameters) -> ExperimentSpec:
     number = parameters.flows.base
     spec = shared.spec_of(
         __name__,
-        __doc__,
         dumbbell(number, fast),
         shared.pair_flows(number, parameters.duration),
         (congestion_control("reno"),),

@@ -26,4 +26,4 @@ def experiment(parameters: RenoFriendlyParameters) -> ExperimentSpec:
     """Send with CUBIC, then with Reno: the nth packet is lost with both or with none."""
     conditions = (congestion_control("cubic"), congestion_control("reno"))
     headline = law_claim(__file__, METRIC, "cubic")
-    return lone_flow(__name__, __doc__, parameters, conditions, headline=headline)
+    return lone_flow(__name__, parameters, conditions, headline=headline)

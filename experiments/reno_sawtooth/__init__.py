@@ -23,4 +23,4 @@ class RenoSawtoothParameters(LinkParameters):
 def experiment(parameters: RenoSawtoothParameters) -> ExperimentSpec:
     """Send one flow with Reno. The window comes from the samples of the socket."""
     conditions = (congestion_control("reno"),)
-    return lone_flow(__name__, __doc__, parameters, conditions)
+    return lone_flow(__name__, parameters, conditions)

@@ -64,7 +64,6 @@ def experiment(parameters: ReorderingParameters) -> ExperimentSpec:
     measured = under(PROFILE, parameters.period, conditions)
     return spec_of(
         __name__,
-        __doc__,
         star(parameters.channel(), others),
         (flow,),
         measured,

@@ -19,7 +19,6 @@ def experiment(parameters: SackParameters) -> ExperimentSpec:
     """Measure one transfer without and with SACK, which is proved from both SYNs."""
     return spec_of(
         __name__,
-        __doc__,
         two_hosts(parameters.channel()),
         (Flow("flow1", "h1", "h2", parameters.duration, parameters.window),),
         (sack(on=False), sack(on=True)),

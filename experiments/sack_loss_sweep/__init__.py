@@ -83,4 +83,4 @@ def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
     )
     segmentation: Literal["on", "off"] = "on" if parameters.tso == "on" else "off"
     topology = replace(parameters.network(), segmentation=segmentation)
-    return spec_of(__name__, __doc__, topology, (flow,), conditions, headline)
+    return spec_of(__name__, topology, (flow,), conditions, headline)

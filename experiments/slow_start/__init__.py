@@ -19,4 +19,4 @@ class SlowStartParameters(LinkParameters):
 def experiment(parameters: SlowStartParameters) -> ExperimentSpec:
     """Send one flow with Reno, which leaves slow start at a loss only."""
     conditions = (congestion_control("reno"),)
-    return lone_flow(__name__, __doc__, parameters, conditions, captures=("h1-eth0", "h2-eth0"))
+    return lone_flow(__name__, parameters, conditions, captures=("h1-eth0", "h2-eth0"))

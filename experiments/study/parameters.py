@@ -7,6 +7,7 @@ backlog refuses, is sent again after a time-out: after 3, 9 and 21 s if the firs
 
 import itertools
 import re
+import sys
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -105,30 +106,26 @@ def late_flows(flow: Flow, late: str, streams: Count) -> tuple[Flow, ...]:
 
 def spec_of(
     module: str,
-    documentation: str | None,
     topology: TopologySpec,
     flows: Iterable[Flow],
     conditions: tuple[Condition, ...],
     headline: Headline | None = None,
+    phases: DrawnPhases | None = None,
     **more: Any,
 ) -> ExperimentSpec:
-    """Return the spec of a study with the name of its module; `more` are other fields."""
-    name, claim = module.rpartition(".")[2], claim_of(documentation)
+    """Return the spec of a study with the name and claim of its module; `more` are other fields."""
+    name, claim = module.rpartition(".")[2], claim_of(sys.modules[module].__doc__)
     spec = ExperimentSpec(name, claim, topology, tuple(flows), conditions, headline=headline)
-    return replace(spec, **more)
+    spec = replace(spec, **more)
+    return phases.with_phases(spec) if phases else spec
 
 
 def lone_flow(
-    module: str,
-    documentation: str | None,
-    parameters: LinkParameters,
-    conditions: tuple[Condition, ...],
-    **more: Any,
+    module: str, parameters: LinkParameters, conditions: tuple[Condition, ...], **more: Any
 ) -> ExperimentSpec:
     """Return a study of one flow over one link between two hosts."""
     flow = Flow("flow1", "h1", "h2", parameters.duration)
-    topology = two_hosts(parameters.channel())
-    return spec_of(module, documentation, topology, (flow,), conditions, **more)
+    return spec_of(module, two_hosts(parameters.channel()), (flow,), conditions, **more)
 
 
 def pair_flows(

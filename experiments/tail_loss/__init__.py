@@ -36,7 +36,6 @@ def experiment(parameters: TailLossParameters) -> ExperimentSpec:
     traffic = f"users size={parameters.size} think=exp:300ms requests=300"
     return spec_of(
         __name__,
-        __doc__,
         two_hosts(there, back),
         (Flow("short", "h1", "h2", parameters.duration, traffic=traffic),),
         CONDITIONS,

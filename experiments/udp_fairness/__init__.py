@@ -53,15 +53,14 @@ def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
         "together", "TCP and UDP together", (), (Proof("congestion_control", "cubic"),)
     )
     conditions = under(PROFILE, parameters.period, (condition,))
-    spec = shared.spec_of(
+    return shared.spec_of(
         __name__,
-        __doc__,
         star(towards, others),
         (udp, *shared.late_flows(tcp, parameters.late, parameters.streams)),
         conditions,
         _headline(parameters, conditions[0].name),
+        phases=parameters,
     )
-    return parameters.with_phases(spec)
 
 
 def _headline(parameters: UdpFairnessParameters, condition: str) -> Headline:

@@ -51,12 +51,11 @@ def experiment(parameters: UnfairRoundTripsParameters) -> ExperimentSpec:
         Flow("short", "h1", "r1", parameters.duration),
         Flow("long", "h2", "r2", parameters.duration),
     )
-    spec = shared.spec_of(
+    return shared.spec_of(
         __name__,
-        __doc__,
         dumbbell(2, channel, (Duration(0), longer)),
         flows,
         (congestion_control(parameters.cc),),
         shared.law_claim(__file__, METRIC, parameters.cc, high, low=low and low / high),
+        phases=parameters,
     )
-    return parameters.with_phases(spec)

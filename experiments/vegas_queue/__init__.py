@@ -31,13 +31,12 @@ def experiment(parameters: VegasQueueParameters) -> ExperimentSpec:
     channel = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
     waiting = _MEAN * 8e3 * FULL_FRAME * number / parameters.bw.base
     ends = {"low": LEAST / _MEAN, "high": MOST / _MEAN}
-    spec = shared.spec_of(
+    return shared.spec_of(
         __name__,
-        __doc__,
         dumbbell(number, channel),
         shared.pair_flows(number, parameters.duration),
         (congestion_control("vegas"),),
         shared.law_claim(__file__, METRIC, "vegas", waiting, **ends),
         captures=shared.pair_captures(number),
+        phases=parameters,
     )
-    return parameters.with_phases(spec)

@@ -105,7 +105,7 @@ def experiment(parameters: WanReorderingParameters) -> ExperimentSpec:
     )
     flow = Flow("flow1", "h1", "h2", parameters.duration)
     headline = _headline(parameters, [condition.name for condition in conditions])
-    return spec_of(__name__, __doc__, topology, (flow,), conditions, headline)
+    return spec_of(__name__, topology, (flow,), conditions, headline)
 
 
 def _headline(parameters: WanReorderingParameters, conditions: list[str]) -> Headline | None:

@@ -30,7 +30,7 @@ class WindowLimitParameters(LinkParameters):
 def experiment(parameters: WindowLimitParameters) -> ExperimentSpec:
     """Send one flow for each size of the receiver's buffer."""
     conditions = tuple(map(_receiving, BUFFERS))
-    return lone_flow(__name__, __doc__, parameters, conditions)
+    return lone_flow(__name__, parameters, conditions)
 
 
 def _receiving(buffer: str) -> Condition:
