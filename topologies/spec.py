@@ -6,6 +6,7 @@ there. Studies whose hosts had one name these (`TopologySpec.shaping_hosts`).
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -328,6 +329,15 @@ class TopologySpec:
                 ports.append(Port(f"{end}-eth{used[end]}", end, peer, link.channel_from(end)))
                 used[end] += 1
         return tuple(ports)
+
+    def with_channels(self, change: Callable[[Port, Channel], Channel]) -> "TopologySpec":
+        """Return the network with another channel at each port that has one."""
+        ends = [port.channel and change(port, port.channel) for port in self.ports]
+        links = (
+            replace(link, rightward=rightward, leftward=leftward)
+            for link, rightward, leftward in zip(self.links, ends[::2], ends[1::2], strict=True)
+        )
+        return replace(self, links=tuple(links))
 
     def port(self, name: str) -> Port:
         return next(port for port in self.ports if port.name == name)

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Coroutine, Iterable
 
 from experiments.flows.traffic import TRAFFIC, Exchange, result_line
-from experiments.flows.trial import Trial
+from experiments.flows.trial import LiveTrial
 from experiments.spec import Flow
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.programs import Stop
@@ -35,7 +35,7 @@ _ERRORS = {
 class Application:
     """One flow's sender and receiver."""
 
-    def __init__(self, flow: Flow, trial: Trial) -> None:
+    def __init__(self, flow: Flow, trial: LiveTrial) -> None:
         self.flow, self.trial = flow, trial
         self.to = (address_of(trial.spec.topology, flow.receiver), flow.port)
         self._pids = trial.live.pid(flow.sender), trial.live.pid(flow.receiver)

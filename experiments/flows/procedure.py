@@ -15,7 +15,7 @@ from typing import Any
 
 from experiments.flows.proof import ROUTES, evidence
 from experiments.flows.transfers import check_alive, load_modules_for, receive_kib, transfer
-from experiments.flows.trial import Trial, hosts_of
+from experiments.flows.trial import LiveTrial, hosts_of
 from experiments.spec import SNAPLEN, Condition, ExperimentSpec
 from testbed.guest.job_entry import JobContext
 from testbed.guest.kernel_modules import loaded
@@ -121,7 +121,7 @@ def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> di
     }
 
 
-def _measure(condition: Condition, trial: Trial, captures: list[Popen[bytes]]) -> None:
+def _measure(condition: Condition, trial: LiveTrial, captures: list[Popen[bytes]]) -> None:
     spec, live, folder = trial.spec, trial.live, trial.folder
     settings = HOST_SYSCTLS | dict(condition.sysctls)
     sysctls = {
@@ -151,10 +151,12 @@ def _measure(condition: Condition, trial: Trial, captures: list[Popen[bytes]]) -
     )
 
 
-def _trial(spec: ExperimentSpec, condition: Condition, live: LiveNetwork, job: JobContext) -> Trial:
+def _trial(
+    spec: ExperimentSpec, condition: Condition, live: LiveNetwork, job: JobContext
+) -> LiveTrial:
     folder = job.work / condition.name
     folder.mkdir(parents=True, exist_ok=True)
-    return Trial(spec, live, folder, job)
+    return LiveTrial(spec, live, folder, job)
 
 
 def _since(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -169,12 +171,12 @@ def _since(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _readout(trial: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
+def _readout(trial: LiveTrial) -> tuple[dict[str, Any], dict[str, Any]]:
     return {host: trial.live.counters(host) for host in trial.hosts}, trial.live.qdiscs()
 
 
 @contextmanager
-def _capturing(trial: Trial, begun: list[Popen[bytes]], warnings: list[str]) -> Iterator[None]:
+def _capturing(trial: LiveTrial, begun: list[Popen[bytes]], warnings: list[str]) -> Iterator[None]:
     """Capture interfaces by tcpdump. Raises TcplabError if one is cut short; warns of misses."""
     with all_ended_afterwards() as processes:
         processes += begun
@@ -197,7 +199,7 @@ def _captured(spec: ExperimentSpec) -> list[Port]:
     return [port for port in spec.topology.ports if port.name in spec.captures]
 
 
-def _start_captures(trial: Trial, processes: list[Popen[bytes]]) -> None:
+def _start_captures(trial: LiveTrial, processes: list[Popen[bytes]]) -> None:
     """Start captures one after the other, each when the one before listens."""
     for port in _captured(trial.spec):
         options = f"-Z root -n -p -i {port.name} -s {SNAPLEN} -B {_CAPTURE_BUFFER} --nano -w"
@@ -216,7 +218,7 @@ def _wait_capture(port: Port, process: Popen[bytes], output: Path) -> None:
     wait_for(f"tcpdump on {port.name}", ready, READY)
 
 
-def _sampling(trial: Trial) -> AbstractContextManager[None]:
+def _sampling(trial: LiveTrial) -> AbstractContextManager[None]:
     spec = trial.spec
     hosts = sorted({flow.sender for flow in spec.flows}) if spec.told_later else trial.hosts
     files = {trial.live.pid(host): trial.folder / f"{host}.sockets.jsonl" for host in hosts}

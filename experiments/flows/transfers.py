@@ -16,7 +16,7 @@ from typing import Any
 
 from experiments.flows.link_proof import CHANGES
 from experiments.flows.traffic import result_line
-from experiments.flows.trial import Trial
+from experiments.flows.trial import LiveTrial
 from experiments.spec import ExperimentSpec, Flow
 from testbed.guest.host_root import AT_ITS_LIMIT
 from testbed.guest.job_entry import BEGUN
@@ -46,7 +46,7 @@ _GAVE_UP = "read tcp flags"  # in the line of a server whose connection was sile
 _RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
 
 
-def transfer(trial: Trial, sampling: AbstractContextManager[None]) -> list[str]:
+def transfer(trial: LiveTrial, sampling: AbstractContextManager[None]) -> list[str]:
     """Run all flows from their starts to empty buffers; return a sentence for each cut off."""
     spec, job = trial.spec, trial.job
     patience = _PATIENCE_VIRTUAL if job.virtual else _PATIENCE_REAL
@@ -89,7 +89,7 @@ def transfer(trial: Trial, sampling: AbstractContextManager[None]) -> list[str]:
     return cut + [one for flow in spec.flows if (one := without_result(flow, trial.folder))]
 
 
-def compare(flow: Flow, trial: Trial) -> str:
+def compare(flow: Flow, trial: LiveTrial) -> str:
     """Write iperf's last line for what a program's server received; a sentence if that is wrong."""
     server, client = trial.programs(flow)
     sent, received = client.file("sent").read_bytes(), server.file("received")
@@ -131,7 +131,7 @@ def _starts_and_ends(flows: list[Flow]) -> list[tuple[float, Flow]]:
     return sorted([*starts, *ends], key=lambda each: each[0])
 
 
-def _end_program(flow: Flow, client: Popen[bytes], begin: float, trial: Trial) -> bool:
+def _end_program(flow: Flow, client: Popen[bytes], begin: float, trial: LiveTrial) -> bool:
     """End a program, write iperf's line for an amount, and return whether it had ended before."""
     in_time = _end(client, begin + flow.end.seconds)
     if flow.amount:
@@ -152,7 +152,7 @@ def _without_results(output: Path) -> str:
 
 
 def _bound(
-    flow: Flow, client: Popen[bytes], server: Popen[bytes], instant: float, trial: Trial
+    flow: Flow, client: Popen[bytes], server: Popen[bytes], instant: float, trial: LiveTrial
 ) -> None:
     """End a flow that has data on its way at that instant, and write iperf's last line for it."""
     port = f":{flow.port}"
@@ -192,7 +192,7 @@ def _sleep_until(instant: float) -> None:
 
 
 @contextmanager
-def _changing(trial: Trial, begin: float) -> Iterator[None]:
+def _changing(trial: LiveTrial, begin: float) -> Iterator[None]:
     """Meanwhile, change the link when it is time; changes.json has its counters at that time."""
     spec, live = trial.spec, trial.live
     if not spec.changes:
@@ -217,7 +217,7 @@ def _changing(trial: Trial, begin: float) -> Iterator[None]:
     (trial.folder / CHANGES).write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def _applications(trial: Trial, begin: float) -> AbstractContextManager[None]:
+def _applications(trial: LiveTrial, begin: float) -> AbstractContextManager[None]:
     exchanges = load_modules_for(trial.spec)
     if exchanges is None:
         return nullcontext()
@@ -236,7 +236,7 @@ def without_result(flow: Flow, folder: Path) -> str:
     return f"{flow.name}: iperf's server has no result: {' / '.join(tail(output, 2).splitlines())}"
 
 
-def _settled(trial: Trial, patience: float) -> bool:
+def _settled(trial: LiveTrial, patience: float) -> bool:
     """Return whether connections closed and the last packet arrived within `patience` (s)."""
     busy = trial.hosts
 
@@ -248,7 +248,7 @@ def _settled(trial: Trial, patience: float) -> bool:
     return waited_for(quiet, patience, 0.1)
 
 
-def _start_server(flow: Flow, trial: Trial) -> Popen[bytes]:
+def _start_server(flow: Flow, trial: LiveTrial) -> Popen[bytes]:
     environment: dict[str, str] = {}
     if flow.program:
         server, _client = trial.programs(flow)
@@ -270,7 +270,7 @@ def receive_kib(flows: int) -> int:
     return max(_RECEIVE_LEAST, min(_RECEIVE_MOST, _RECEIVE_ALL // flows))
 
 
-def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], trial: Trial) -> bool:
+def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], trial: LiveTrial) -> bool:
     """Return whether every flow's server listens. Raises TcplabError if one has ended."""
     expected: dict[str, set[tuple[str, int]]] = {}
     for flow, server in servers:
@@ -279,14 +279,14 @@ def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], trial: Trial) -> bool:
     return all(ports <= _listening(host, trial) for host, ports in expected.items())
 
 
-def _listening(host: str, trial: Trial) -> set[tuple[str, int]]:
+def _listening(host: str, trial: LiveTrial) -> set[tuple[str, int]]:
     """Return protocols and ports on which a host listens; those of UDP from proc_net(5)."""
     tcp = {("tcp", int(row["local"].rpartition(":")[2])) for row in trial.sockets(host, LISTEN)}
     lines = Path(f"/proc/{trial.live.pid(host)}/net/udp").read_text().splitlines()[1:]
     return tcp | {("udp", int(line.split()[1].partition(":")[2], 16)) for line in lines}
 
 
-def _start_client(flow: Flow, trial: Trial) -> Popen[bytes]:
+def _start_client(flow: Flow, trial: LiveTrial) -> Popen[bytes]:
     """Start a client; that of a program has bytes to send that no receiver can compute."""
     address, environment = address_of(trial.spec.topology, flow.receiver), dict[str, str]()
     if flow.program:
@@ -323,7 +323,7 @@ def _end(client: Popen[bytes], instant: float) -> bool:
     return False
 
 
-def _wait_client(flow: Flow, client: Popen[bytes], patience: float, trial: Trial) -> list[str]:
+def _wait_client(flow: Flow, client: Popen[bytes], patience: float, trial: LiveTrial) -> list[str]:
     """Wait for iperf's client; return a sentence if cut off. Raises TcplabError if it fails."""
     if not wait_until_ended(client, flow.duration.seconds + patience):
         return [

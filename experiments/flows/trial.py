@@ -19,7 +19,7 @@ def hosts_of(spec: ExperimentSpec) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Trial:
+class LiveTrial:
     """A condition that is measured: spec, network, the folder of its files, and the job."""
 
     spec: ExperimentSpec

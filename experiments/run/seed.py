@@ -198,15 +198,11 @@ def _is_kept(spec: ExperimentSpec, lab: Lab) -> bool:
 def known_before(spec: ExperimentSpec) -> ExperimentSpec:
     """Return the part of a spec that its guests know from the start: equal for all settings."""
     usual = Channel(Rate.parse("1mbit"))
-    links = tuple(
-        replace(link, rightward=link.rightward and usual, leftward=link.leftward and usual)
-        for link in spec.topology.links
-    )
     pairs = dict.fromkeys((flow.sender, flow.receiver) for flow in spec.flows)
     return ExperimentSpec(
         spec.name,
         "",
-        replace(spec.topology, links=links),
+        spec.topology.with_channels(lambda *_: usual),
         tuple(Flow("flow", *pair, Duration.parse("1s")) for pair in pairs),
         (Condition(spec.conditions[0].name, "usual"),),
         spec.captures,

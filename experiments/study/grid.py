@@ -141,23 +141,22 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
     """Return every combination, the last factor varying fastest. Raises UsageError."""
     number = math.prod(len(factor.values) for factor in factors)
     if number > _MOST:
-        problem = f"These are {number:,} combinations."
-        raise UsageError(problem, f"Name fewer values: at most {_MOST:,} are possible.")
+        remedy = f"Name fewer values: at most {_MOST:,} are possible."
+        raise UsageError(f"These are {number:,} combinations.", remedy)
     levels = {factor.name: factor.values for factor in factors}
     link.refuse_parameters_of_none(named.spec(named.parameters()()), levels)
     possible, impossible, repeated = [], [], set[str]()
-    for values in itertools.product(*(factor.values for factor in factors)):
-        chosen = dict(zip((factor.name for factor in factors), values, strict=True))
+    for values in itertools.product(*levels.values()):
+        chosen = dict(zip(levels, values, strict=True))
         try:
             made = combination(named, chosen, lenient=len(factors) > 1)
         except UsageError as error:
-            impossible.append(
-                f"{', '.join(f'{name}={value}' for name, value in chosen.items())}: {error.problem}"
-            )
-        else:
-            if not (made.repeats and made.digest in repeated):
-                possible.append(made)
-            repeated |= {made.digest} if made.repeats else set()
+            words = ", ".join(f"{name}={value}" for name, value in chosen.items())
+            impossible.append(f"{words}: {error.problem}")
+            continue
+        if not (made.repeats and made.digest in repeated):
+            possible.append(made)
+        repeated |= {made.digest} if made.repeats else set()
     if impossible:
         more = [f"... and {len(impossible) - _SHOWN} more."] if len(impossible) > _SHOWN else []
         listed = "\n  ".join([*impossible[:_SHOWN], *more])
@@ -176,14 +175,15 @@ def combination(
 
     `lenient` ignores parameters that a discipline lacks: another one of the sweep has them.
     """
-    kind, own = named.parameters(), dict[str, Quantity | str]()
-    hints = typing.get_type_hints(kind)
+    kind = named.parameters()
+    hints, own, others = typing.get_type_hints(kind), dict[str, Any](), dict[str, str]()
     for name, value in chosen.items():
         if field := field_name(named, name):
             own[field] = value_of(name, hints[field], value)
+        else:
+            others[name] = str(value)
     made = dataclasses.replace(parameters or kind(), **own)
     spec = named.spec(made)
-    others = {name: str(value) for name, value in chosen.items() if not field_name(named, name)}
     of_link = {name: value for name, value in others.items() if name.startswith(link.PREFIX)}
     for name, value in others.items():
         if name not in of_link:
@@ -200,8 +200,7 @@ def combination(
 def field_name(named: Experiment, name: str) -> str:
     """Return the field of the parameters with that name; empty without one."""
     dashed = name.replace("-", "_")
-    fields = {field.name for field in dataclasses.fields(named.parameters())}
-    return dashed if dashed in fields else ""
+    return dashed if dashed in named.parameters().__dataclass_fields__ else ""
 
 
 def value_of(name: str, kind: type, value: Quantity | str) -> Quantity | str:
@@ -222,15 +221,18 @@ def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
         data[KERNEL] = str(choice.chosen(value))
     elif _SYSCTL.fullmatch(name):
         for condition in data["conditions"]:
-            condition["sysctls"] = [pair for pair in condition["sysctls"] if pair[0] != name] + [
-                [name, value]
-            ]
+            others = [pair for pair in condition["sysctls"] if pair[0] != name]
+            condition["sysctls"] = [*others, [name, value]]
     else:
         data["draws"] = [each for each in data["draws"] if each["field"] != name]
+        path, content = name.split("."), _content(name, value)
         if draw := _DRAWN.fullmatch(value):
-            data = _with_draw(data, name, draw)
-        else:
-            data = _replaced(data, name, value)
+            content, drawn = _drawn(name, draw)
+            data["draws"].append(to_data(drawn))
+        try:
+            data = replaced(data, path, content)
+        except UsageError as error:
+            raise UsageError(error.problem, "See the fields: --dry-run.") from None
     changed: ExperimentSpec = from_data(ExperimentSpec, data)
     return changed
 
@@ -238,21 +240,21 @@ def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
 _LARGEST = 65535  # the largest port: ports are the whole numbers of a spec
 
 
-def _replaced(data: Any, name: str, value: str) -> Any:
+def _content(name: str, value: str) -> str | int:
+    """Return a field's value as a spec's data has it. Raises UsageError for another word."""
     kind = kind_at(ExperimentSpec, name.split("."))
     words = [word for word in typing.get_args(kind) if word]
     if words and value not in words:
         raise UsageError(f"{name} cannot be '{value[:40]}'.", f"Choose from {', '.join(words)}.")
-    if kind is int and not (value.isdecimal() and 0 < int(value) <= _LARGEST):
+    if kind is not int:
+        return value
+    if not (value.isdecimal() and 0 < int(value) <= _LARGEST):
         raise UsageError(f"{name} cannot be '{value[:40]}'.", f"Choose one from 1 to {_LARGEST}.")
-    try:
-        return replaced(data, name.split("."), int(value) if kind is int else value)
-    except UsageError as error:
-        raise UsageError(error.problem, "See the fields: --dry-run.") from None
+    return int(value)
 
 
-def _with_draw(data: Any, name: str, draw: re.Match[str]) -> Any:
-    """Return the data of a spec in which each seed draws the field `name`. Raises UsageError."""
+def _drawn(name: str, draw: re.Match[str]) -> tuple[str, Draw]:
+    """Return the least value of a field, and what each seed adds to it. Raises UsageError."""
     kind = kind_at(ExperimentSpec, name.split("."))
     if draw["mean"]:
         low, spread = kind(1), kind.parse(draw["mean"])
@@ -261,9 +263,7 @@ def _with_draw(data: Any, name: str, draw: re.Match[str]) -> Any:
         spread = kind(max(0, kind.parse(draw["high"]).base - low.base))
     if not spread.base:
         raise UsageError(f"{name} has no values from {draw[0]}.", "Write it like 0s..100ms.")
-    drawn = Draw(name, str(spread), "exponential" if draw["mean"] else "uniform")
-    draws = [*data["draws"], to_data(drawn)]
-    return replaced(data, name.split("."), str(low)) | {"draws": draws}
+    return str(low), Draw(name, str(spread), "exponential" if draw["mean"] else "uniform")
 
 
 def settings_from(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:

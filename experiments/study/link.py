@@ -8,7 +8,7 @@ length. The link gets a rate for each 100 ms; without an opportunity one packet 
 import dataclasses
 import typing
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -22,7 +22,7 @@ from topologies.data import from_data
 from topologies.disciplines import discipline, disciplines
 from topologies.disciplines.base import Discipline
 from topologies.errors import UsageError, close_to
-from topologies.spec import SLOWEST, Channel, Link, Port
+from topologies.spec import SLOWEST, Channel, Port
 from topologies.units import TIMES, Duration, Rate
 
 PACKAGED = ("slow_sine", "on_off")
@@ -98,9 +98,18 @@ def with_trace(spec: ExperimentSpec, name: str, back: bool = False) -> Experimen
         raise UsageError(problem, f"Let all flows end within {_at(_MOST_BINS)}.")
     traced = _slowest_ports(spec, back)
     rates = [*trace.rates(bins), trace.mean]
-    ports = sorted(traced, key=attrgetter("name"))
-    changes = [change for port in ports for change in _changes(port, rates)]
-    topology = replace(spec.topology, links=tuple(_links(spec, traced, trace.mean)))
+    pairs = pairwise((None, *rates))
+    starts = [number for number, (before, rate) in enumerate(pairs) if rate != before]
+    changes = (
+        LinkChange(_at(number), name, replace(channel, bandwidth=rates[number]))
+        for name, channel in traced.items()
+        for number in starts
+    )
+
+    def mean(port: Port, channel: Channel) -> Channel:
+        return replace(channel, bandwidth=trace.mean) if port.name in traced else channel
+
+    topology = spec.topology.with_channels(mean)
     return replace(spec, topology=topology, changes=(*spec.changes, *changes))
 
 
@@ -110,48 +119,27 @@ def _at(number: int) -> Duration:
 
 def with_delays(spec: ExperimentSpec, name: str) -> ExperimentSpec:
     """Return the spec whose slowest links, both ways, have delays of a file. Raises UsageError."""
-    found = _slowest_ports(spec, False) | _slowest_ports(spec, True)
+    ports = _slowest_ports(spec, False) | _slowest_ports(spec, True)
     changes = (
-        LinkChange(time, port.name, replace(port.channel, delay=delay))
-        for port in sorted(found, key=attrgetter("name"))
+        LinkChange(time, port, replace(ports[port], delay=delay))
+        for port in sorted(ports)
         for time, delay in read_delays(name)
-        if port.channel
     )
     return replace(spec, changes=(*spec.changes, *changes))
 
 
-def _slowest_ports(spec: ExperimentSpec, back: bool) -> set[Port]:
+def _slowest_ports(spec: ExperimentSpec, back: bool) -> dict[str, Channel]:
     """Return the ports that follow a file. Raises UsageError for one that changes already."""
-    ends = ((flow.sender, flow.receiver) for flow in spec.flows)
-    found = {_slowest(spec, *(pair[::-1] if back else pair)) for pair in ends}
-    if fixed := {port.name for port in found} & {change.port for change in spec.changes}:
+    found = {}
+    for flow in spec.flows:
+        way = (flow.receiver, flow.sender) if back else (flow.sender, flow.receiver)
+        slowest = spec.topology.bottleneck(*way)
+        path = spec.topology.path(*way)
+        found[next(port.name for port in path if port.channel == slowest)] = slowest
+    if fixed := found.keys() & {change.port for change in spec.changes}:
         problem = f"{min(fixed)} changes already, and is to follow a file."
         raise UsageError(problem, "Leave out one of both.")
-    return found
-
-
-def _slowest(spec: ExperimentSpec, sender: str, receiver: str) -> Port:
-    slowest = spec.topology.bottleneck(sender, receiver)
-    return next(port for port in spec.topology.path(sender, receiver) if port.channel == slowest)
-
-
-def _changes(port: Port, rates: list[Rate]) -> Iterator[LinkChange]:
-    assert port.channel
-    last = None
-    for number, rate in enumerate(rates):
-        if rate != last:
-            channel = replace(port.channel, bandwidth=rate)
-            yield LinkChange(_at(number), port.name, channel)
-        last = rate
-
-
-def _links(spec: ExperimentSpec, traced: set[Port], mean: Rate) -> Iterator[Link]:
-    ends = [
-        replace(port.channel, bandwidth=mean) if port.channel and port in traced else port.channel
-        for port in spec.topology.ports
-    ]
-    for link, rightward, leftward in zip(spec.topology.links, ends[::2], ends[1::2], strict=True):
-        yield replace(link, rightward=rightward, leftward=leftward)
+    return dict(sorted(found.items()))
 
 
 PREFIX = "link."
@@ -200,7 +188,7 @@ def with_link(spec: ExperimentSpec, chosen: Mapping[str, str], lenient: bool) ->
     given = {name: value for name, value in fields.items() if name not in _FIELDS}
     changed = partial(_changed, own=own, given=given, lenient=lenient)
     shaped = {channel: changed(channel) for channel in bottlenecks(spec)}
-    made = _mapped(spec, lambda channel: shaped.get(channel, channel), changed)
+    made = _mapped(spec, lambda _, channel: shaped.get(channel, channel), changed)
     for name, file in files.items():
         made = _FILES[name][1](made, file) if file else made
     return made
@@ -221,12 +209,10 @@ def _changed(
 
 def refuse_what_tc_rounds(spec: ExperimentSpec) -> None:
     """Raise UsageError for a share of losses whose digits could not be read back."""
-    for port in spec.topology.ports:
-        model = port.channel and port.channel.bursts
-        shares = (model.p, model.r, model.bad, model.good) if model else ()
-        for share in (*shares, *((port.channel.loss,) if port.channel else ())):
-            digits = str(share).rstrip("%").replace(".", "").strip("0")
-            if len(digits) > _DIGITS:
+    for channel in (port.channel for port in spec.topology.ports if port.channel):
+        model = channel.bursts
+        for share in (channel.loss, *((model.p, model.r, model.bad, model.good) if model else ())):
+            if len(str(share).rstrip("%").replace(".", "").strip("0")) > _DIGITS:
                 problem = f"A loss of {share} has more digits than tc shows."
                 raise UsageError(problem, f"Write at most {_DIGITS} digits, such as 0.252525%.")
 
@@ -236,24 +222,18 @@ def held(spec: ExperimentSpec) -> tuple[ExperimentSpec, tuple[str, ...]]:
     ends = [port.channel for port in spec.topology.ports if port.channel]
     ends += [change.channel for change in spec.changes]
     sentences = dict.fromkeys(_rounding(end, end.held) for end in ends if end.held != end)
-    kept = attrgetter("held")
-    return (_mapped(spec, kept, kept) if sentences else spec), tuple(sentences)
+    if sentences:
+        spec = _mapped(spec, lambda _, channel: channel.held, attrgetter("held"))
+    return spec, tuple(sentences)
 
 
 def _mapped(
     spec: ExperimentSpec,
-    of_links: Callable[[Channel], Channel],
+    of_links: Callable[[Port, Channel], Channel],
     of_changes: Callable[[Channel], Channel],
 ) -> ExperimentSpec:
-    def put(channel: Channel | None) -> Channel | None:
-        return channel and of_links(channel)
-
-    links = tuple(
-        replace(each, rightward=put(each.rightward), leftward=put(each.leftward))
-        for each in spec.topology.links
-    )
     changes = tuple(replace(each, channel=of_changes(each.channel)) for each in spec.changes)
-    return replace(spec, topology=replace(spec.topology, links=links), changes=changes)
+    return replace(spec, topology=spec.topology.with_channels(of_links), changes=changes)
 
 
 def _rounding(asked: Channel, held: Channel) -> str:
@@ -284,14 +264,10 @@ def refuse_parameters_of_none(spec: ExperimentSpec, levels: Mapping[str, Sequenc
     """Raise UsageError for a parameter that no discipline of a sweep, by its `levels`, has."""
     named = levels.get(DISCIPLINE) or {channel.discipline for channel in bottlenecks(spec)}
     managed = [discipline(each) for each in named]
-    for name in levels:
-        field = name.removeprefix(PREFIX)
-        if not name.startswith(PREFIX) or field in _FIELDS:
-            continue
-        known = (
-            parameter.name == _own(field, each) for each in managed for parameter in each.parameters
-        )
-        if not any(known):
+    fields = {name.removeprefix(PREFIX) for name in levels if name.startswith(PREFIX)} - _FIELDS
+    for field in sorted(fields):
+        names = {each.name: [one.name for one in each.parameters] for each in managed}
+        if not any(_own(field, each) in names[each.name] for each in managed):
             _require_parameter(managed[0], _own(field, managed[0]))
 
 

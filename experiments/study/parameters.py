@@ -28,7 +28,7 @@ from experiments.spec import (
 from topologies.errors import UsageError
 from topologies.notation import toml_file
 from topologies.shapes import two_hosts
-from topologies.spec import Channel, Link, TopologySpec
+from topologies.spec import TopologySpec
 from topologies.units import Count, Duration, Share
 
 NONE = "none"
@@ -60,15 +60,11 @@ class DrawnPhases:
         """Return the spec with draws, if several flows share its network."""
         if len(spec.flows) < 2:
             return spec
-        links = tuple(map(self._processed, spec.topology.links))
+        topology = spec.topology.with_channels(
+            lambda _, channel: replace(channel, processing=self.processing)
+        )
         starts = (Draw("flows.*.start", str(self.spread)),) if self.spread.base else ()
-        return replace(spec, topology=replace(spec.topology, links=links), draws=starts)
-
-    def _processed(self, link: Link) -> Link:
-        def processed(channel: Channel | None) -> Channel | None:
-            return channel and replace(channel, processing=self.processing)
-
-        return replace(link, rightward=processed(link.rightward), leftward=processed(link.leftward))
+        return replace(spec, topology=topology, draws=starts)
 
 
 def late_starts(text: str, streams: int, duration: Duration) -> tuple[Duration, ...]:
