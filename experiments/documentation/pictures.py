@@ -10,7 +10,7 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -29,7 +29,7 @@ from analysis.records.output import read_samples
 from experiments.documentation.reference import rendered
 from experiments.documentation.site import STAGE
 from experiments.run.seed import judge, limits_for, run_seed
-from experiments.spec import Condition, ExperimentSpec, Flow, Proof
+from experiments.spec import ExperimentSpec, Flow, congestion_control
 from testbed.builds.cache import folder
 from testbed.host import CODE
 from testbed.host.job_archive import code_digest, fingerprint, fingerprint_of
@@ -42,7 +42,7 @@ from topologies.errors import CommandError, TcplabError
 from topologies.notation import toml_file
 from topologies.shapes import two_hosts
 from topologies.spec import Channel
-from topologies.units import Duration, Packets, Rate, Share
+from topologies.units import Duration
 
 PLACE = CODE / "docs/gallery"
 _TEXTS = (
@@ -84,17 +84,13 @@ def pictures() -> tuple[GalleryPicture, ...]:
     return msgspec.convert(content["picture"], tuple[GalleryPicture, ...])
 
 
-def kept_folder() -> Path:
-    return folder() / "gallery"
-
-
 def made(
     wanted: Sequence[GalleryPicture], program: Sequence[str], report: Callable[[str], None]
 ) -> dict[str, Path]:
     """Return the pictures' files by name, drawn if missing. Raises CommandError and TcplabError."""
     files = {}
     for picture in wanted:
-        kept = kept_folder() / f"{picture.key}{Path(picture.file).suffix}"
+        kept = folder() / "gallery" / f"{picture.key}{Path(picture.file).suffix}"
         if not kept.exists():
             report(picture.title)
             if lack := _lack(picture, program, kept):
@@ -192,17 +188,13 @@ def recorded(lab: Lab, report: Callable[[str], None]) -> dict[str, Path]:
     files = {f"recorded/{each.file}": folder / each.file for each in pieces}
     call = (folder / _FIRST.file).read_text(encoding="utf-8")  # of a function of the page
     first = call.partition(", ")[2].removesuffix(");\n")
-    page = page_of(first, [each.name for each in pieces])
-    rendering.write(folder, [(STAGE, page.encode())], "docs")
-    return {STAGE: folder / STAGE, **files}
-
-
-def page_of(first: str, names: Iterable[str]) -> str:
-    """Return the page with the script of the `first` piece inside; `names` are loaded later."""
     rates, delays, losses = (list(dict.fromkeys(values)) for values in zip(*LINKS, strict=True))
     axes = {"rate": rates, "delay": delays, "loss": losses, "sender": ALGORITHMS, "queue": QUEUES}
-    grid = {"axes": axes, "first": (*_FIRST.link, _FIRST.algorithm), "pieces": list(names)}
-    return rendering.render("recorded.html", {"grid": as_script(grid), "first": first})
+    names = [each.name for each in pieces]  # of files that the page loads later
+    grid = {"axes": axes, "first": (*_FIRST.link, _FIRST.algorithm), "pieces": names}
+    page = rendering.render("recorded.html", {"grid": as_script(grid), "first": first})
+    rendering.write(folder, [(STAGE, page.encode())], "docs")
+    return {STAGE: folder / STAGE, **files}
 
 
 def _folder(lab: Lab) -> Path:
@@ -229,27 +221,15 @@ def _record(link: tuple[str, str, str], lab: Lab, folder: Path) -> None:
 
 
 def study(link: tuple[str, str, str], queue: str) -> ExperimentSpec:
-    rate, delay, loss = link
-    channel = Channel(
-        Rate.parse(rate), Duration.parse(delay), Share.parse(loss), queue=Packets.parse(queue)
-    )
     return ExperimentSpec(
         "recorded",
         "",
-        two_hosts(channel),
+        two_hosts(Channel(*link, queue=queue)),
         (
             Flow("download", "h1", "h2", _LENGTH, port=_DOWNLOAD),
             Flow("call", "h1", "h2", _LENGTH, port=_CALL, traffic="call"),
         ),
-        tuple(
-            Condition(
-                name,
-                name,
-                (("net.ipv4.tcp_congestion_control", name),),
-                (Proof("congestion_control", name),),
-            )
-            for name in ALGORITHMS
-        ),
+        tuple(map(congestion_control, ALGORITHMS)),
         captures=("h1-eth0", "h2-eth0"),
         sampling=Duration.parse("20ms"),
     )

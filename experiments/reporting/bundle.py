@@ -6,10 +6,12 @@ import gzip
 import hashlib
 import io
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from jinja2 import Template
 
 import experiments
 import testbed
@@ -100,46 +102,27 @@ class Bundle:
                 name = each.relative_to(file.parent.parent).as_posix()
                 yield f"studies/{name}", each.read_bytes()
 
-    def _readme(self, drawn: Mapping[str, bytes], own: bool) -> str:
-        manifest = self.manifest
-        seeds = ", ".join(map(str, manifest.get("seeds", ())))
-        kernel = manifest.get("kernel")
-        release = kernel.get("release") if isinstance(kernel, dict) else ""
-        digests = parts_of(manifest) | {
-            name: str(manifest[f"{name}_digest"])
+    def _readme(self, figures: Iterable[str], own: bool) -> str:
+        digests = parts_of(self.manifest) | {
+            name: str(self.manifest[f"{name}_digest"])
             for name in ("lab", "code", "spec")
-            if f"{name}_digest" in manifest
+            if f"{name}_digest" in self.manifest
         }
-        settings = (
-            "sweep.json, rows.csv, series.csv" if self.is_sweep else "spec.json, captures, counters"
-        )
-        plugin = self.study.plugin
-        text = (_HERE / "bundle.txt").read_text(encoding="utf-8")
-        return text.format(
-            title=self.name,
-            claim=self.study.claim,
-            result=self._result(),
-            what="sweep" if self.is_sweep else "run",
+        result = ""
+        if (self.folder / "claim.json").is_file():
+            result = str(read_json(self.folder, "claim.json").get("sentence") or "")
+        text = (_HERE / "bundle.md.j2").read_text(encoding="utf-8")
+        template = Template(text, trim_blocks=True, keep_trailing_newline=True)
+        readme: str = template.render(
+            vars(self),
+            name=self.name,
             version=testbed.VERSION,
-            release=manifest.get("release") or "a checkout",
-            kernel=release,
-            seeds=seeds,
-            digests="\n".join(f"| {name} | `{digest}` |" for name, digest in digests.items()),
-            settings=settings,
-            page="sweep.html" if self.is_sweep else "report.html",
-            studies="| `studies/` | the study's source |\n" if own else "",
-            figures=", ".join(sorted(name.removeprefix("figures/") for name in drawn)),
-            package=f"\nThe study is part of the package {plugin.entry.value}: install it too.\n"
-            if plugin
-            else "",
+            digests=digests,
+            result=result,
+            figures=sorted(name.removeprefix("figures/") for name in figures),
+            own=own,
         )
-
-    def _result(self) -> str:
-        """Return the answer of a run to its claim, as a paragraph; empty without one."""
-        if not (self.folder / "claim.json").is_file():
-            return ""
-        sentence = str(read_json(self.folder, "claim.json").get("sentence") or "")
-        return f"\nResult: {sentence}\n" if sentence else ""
+        return readme
 
 
 def _licence(name: str) -> bytes:

@@ -32,7 +32,7 @@ from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.reporting.laws import claimed_report
 from analysis.reporting.studies import StudyReport
-from experiments.study.catalogue import catalogue, part
+from experiments.study.catalogue import known
 from experiments.study.published import law_file
 from experiments.study.reports import law
 from topologies.errors import TcplabError
@@ -43,22 +43,20 @@ def report_of(experiment: str) -> StudyReport:
 
     The name may come from an untrusted folder: only parts of known studies are imported.
     """
-    module = part(experiment, "report")
+    if not (named := known(experiment)):
+        return StudyReport()
+    module = named.part("report")
     if module is None:
-        return _law_report(experiment) or StudyReport()
+        file = named.file.with_name("law.toml")
+        content = law_file(file) if file.exists() else {}
+        if "report" not in content:
+            return StudyReport()
+        return claimed_report(law(str(file)), tuple(content["report"]["assumptions"]))
     report = getattr(module, "REPORT", None)
     if not isinstance(report, StudyReport):
         problem = f"{module.__file__} has no REPORT."
         raise TcplabError(problem, "Write REPORT = StudyReport(...) in it.")
     return report
-
-
-def _law_report(experiment: str) -> StudyReport | None:
-    named = next((each for each in catalogue() if each.name == experiment), None)
-    file = named and named.file.with_name("law.toml")
-    if not file or not file.exists() or "report" not in (content := law_file(file)):
-        return None
-    return claimed_report(law(str(file)), tuple(content["report"]["assumptions"]))
 
 
 def make_report(

@@ -12,7 +12,7 @@ import ast
 import importlib.util
 import os
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -99,8 +99,8 @@ def catalogue() -> tuple[Experiment, ...]:
         for name, (file, tree) in trees.items()
         if _is_experiment(tree)
     }
-    others = additional(GROUP, studies).items()
-    studies |= {name: _from_plugin(name, plugin) for name, plugin in others}
+    for name, plugin in additional(GROUP, studies).items():
+        studies[name] = _from_plugin(name, plugin)
     return tuple(study for _, study in sorted(studies.items()))
 
 
@@ -128,14 +128,11 @@ def _files() -> dict[str, Path]:
     """Return the modules of `experiments` by name; the first folder wins, as in imports."""
     files: dict[str, Path] = {}
     for folder in map(Path, experiments.__path__):
-        for name, file in _modules(folder):
-            files.setdefault(name, file)
+        for file in folder.glob("*/__init__.py"):
+            files.setdefault(file.parent.name, file)
+        for file in folder.glob("*.py"):
+            files.setdefault(file.stem, file)
     return files
-
-
-def _modules(folder: Path) -> Iterator[tuple[str, Path]]:
-    yield from ((file.parent.name, file) for file in folder.glob("*/__init__.py"))
-    yield from ((file.stem, file) for file in folder.glob("*.py"))
 
 
 def find(name: str) -> Experiment:
@@ -148,10 +145,9 @@ def find(name: str) -> Experiment:
     return every[name]
 
 
-def part(study: str, name: str) -> ModuleType | None:
-    """Return a part of a study of the catalogue, whose name may be untrusted; else None."""
-    found = next((named for named in catalogue() if named.name == study), None)
-    return found.part(name) if found else None
+def known(name: str) -> Experiment | None:
+    """Return the study of a name that may be untrusted; None for another."""
+    return next((named for named in catalogue() if named.name == name), None)
 
 
 def add_studies(folders: Sequence[Path]) -> None:

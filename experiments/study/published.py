@@ -18,7 +18,7 @@ import msgspec
 
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import columns
-from experiments.study.catalogue import Experiment, catalogue, find
+from experiments.study.catalogue import Experiment, catalogue, find, known
 from experiments.study.grid import combination
 from topologies.errors import UsageError
 from topologies.notation import toml_file
@@ -184,7 +184,7 @@ def targets(quick: bool) -> tuple[Target, ...]:
 @cache
 def targets_of(study: str, quick: bool) -> tuple[Target, ...]:
     """Return the published numbers of one study; its name may come from an untrusted file."""
-    named = next((each for each in catalogue() if each.name == study), None)
+    named = known(study)
     rows = tuple(_rows(named, quick)) if named else ()
     return tuple(
         replace(target, why=target.why or reason(study, f"{target.where}: {target.quantity}"))

@@ -28,7 +28,7 @@ def pictures_of_this_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """The lab is the usual one; pictures are kept apart, so that all are made."""
     shared = cache.folder()
     monkeypatch.setenv("TCPLAB_CACHE", str(shared))
-    monkeypatch.setattr("experiments.documentation.pictures.kept_folder", lambda: tmp_path)
+    monkeypatch.setattr("experiments.documentation.pictures.folder", lambda: tmp_path)
 
 
 @pytest.mark.parametrize("name", CHEAP)

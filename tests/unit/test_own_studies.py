@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 import experiments
 from experiments.cli.commands import tcplab
 from experiments.cli.run import experiments as run_group
-from experiments.study.catalogue import add_studies, find, part
+from experiments.study.catalogue import add_studies, find
 from experiments.study.published import chosen, published_study, targets
 from experiments.sweep.definition import SweepDefinition, plan
 from experiments.sweep.point import Record
@@ -127,8 +127,8 @@ def test_parameters_that_are_not_said_are_asked_for(own: Path) -> None:
 
 def test_only_a_folder_has_parts(own: Path) -> None:
     add_studies([own])
-    assert part("alone", "report") is None and part("room", "missing") is None
-    module = part("room", "targets")
+    assert find("alone").part("report") is None and find("room").part("missing") is None
+    module = find("room").part("targets")
     assert module is not None and published_study("room") == module.STUDY
 
 
