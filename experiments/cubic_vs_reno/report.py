@@ -1,8 +1,9 @@
 """CUBIC against Reno (TCP assignment, 3.1): rates of all flows, first seconds, answers."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from statistics import median
 
 import numpy as np
@@ -16,7 +17,6 @@ from analysis.graphs.layers import (
     Graph,
     GraphGroup,
     Layer,
-    SeriesLook,
     alone,
 )
 from analysis.measures.results import Measured, RunResults
@@ -106,31 +106,23 @@ def first_seconds(measured: Measured) -> list[float]:
     return [sum(flow[second].rate for flow in lines) / 1000 for second in range(shortest)]
 
 
-def _seconds(results: RunResults, published: dict[str, list[float]]) -> Listing | None:
+def _seconds(results: RunResults, published: dict[str, list[float]]) -> Listing:
     head = ("Mbit/s in second", *(str(second) for second in range(1, FIRST_SECONDS + 1)))
-    theirs = [
-        _cells(f"published, {name.removesuffix('_period')}", map(written, rates))
+    rows = [
+        (f"published, {name.removesuffix('_period')}", list(map(written, rates)))
         for name, rates in published.items()
     ]
-    ours = [
-        _cells(f"ours, {condition.label}", map(spread, _by_second(results, condition.name)))
-        for condition in results.run.conditions
-    ]
+    for condition in results.run.conditions:
+        trials = (each for each in results.measured if each.trial.condition.name == condition.name)
+        seconds = zip_longest(*map(first_seconds, trials))
+        spreads = [spread([rate for rate in rates if rate is not None]) for rates in seconds]
+        rows.append((f"ours, {condition.label}", spreads))
+    blank = [NOTHING] * FIRST_SECONDS
+    cells = tuple((name, *(cells + blank)[:FIRST_SECONDS]) for name, cells in rows)
     note = (
         "Rates of iperf's client in each second (its lines of -i 1), including data in its buffer."
     )
-    return Listing("The first seconds", head, (*theirs, *ours), (note,))
-
-
-def _by_second(results: RunResults, condition: str) -> list[list[float]]:
-    trials = (each for each in results.measured if each.trial.condition.name == condition)
-    runs = list(map(first_seconds, trials))
-    return [[run[second] for run in runs if second < len(run)] for second in range(FIRST_SECONDS)]
-
-
-def _cells(name: str, cells: Iterable[str]) -> tuple[str, ...]:
-    filled = list(cells)
-    return (name, *filled, *[NOTHING] * (FIRST_SECONDS - len(filled)))
+    return Listing("The first seconds", head, cells, (note,))
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
@@ -151,11 +143,15 @@ def _early(results: RunResults) -> GraphGroup | None:
         (f"published, {name.removesuffix('_period')}", rates, REFERENCE)
         for name, rates in published.items()
     ]
-    layers = [
-        layer
-        for number, (words, rates, look) in enumerate((*ours, *theirs))
-        for layer in _second_by_second(words, rates, replace(look, mark=MARKS[number]), number)
-    ]
+    layers: list[Layer] = []
+    for number, (words, rates, look) in enumerate((*ours, *theirs)):
+        seconds, values = np.arange(1.0, len(rates) + 1), np.array(rates, dtype=float)
+        marks = replace(look, mark=MARKS[number], every=True, width=2, fit=True)
+        solid = replace(marks, dash=False)
+        layers += (
+            Layer(marks, "line", seconds, values, words=words, series=number),
+            Layer(solid, "dots", seconds, values, words=words, series=number),
+        )
     drawn = Graph(
         "first_seconds",
         "The first seconds",
@@ -165,17 +161,6 @@ def _early(results: RunResults) -> GraphGroup | None:
         tuple(layers),
     )
     return alone(drawn)
-
-
-def _second_by_second(
-    words: str, rates: Sequence[float], look: SeriesLook, number: int
-) -> tuple[Layer, Layer]:
-    seconds, values = np.arange(1.0, len(rates) + 1), np.array(rates, dtype=float)
-    marks = replace(look, every=True, width=2, fit=True)
-    return (
-        Layer(marks, "line", seconds, values, words=words, series=number),
-        Layer(replace(marks, dash=False), "dots", seconds, values, words=words, series=number),
-    )
 
 
 REPORT = StudyReport(

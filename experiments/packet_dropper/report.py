@@ -49,75 +49,47 @@ def cells(times: Sequence[float], requests: float) -> tuple[str, ...]:
     return (*shown, *blank, f"{average:.3f}", f"{distance:.4f}", *last)
 
 
-def published_times(percent: float) -> list[float]:
-    """Return the ten published times for a share dropped, in s; empty for other shares."""
+def published_times(parameters: Mapping[str, str]) -> list[float]:
+    """Return the ten times, in s, that were published for these parameters; else none."""
+    if any(parameters.get(name) != value for name, value in _PUBLISHED.items()):
+        return []
     rows = published_rows(Path(__file__).with_name("published.csv"))
-    row = next((row for row in rows if float(row["drop_percent"]) == percent), None)
-    return (
-        [float(row[f"elapsed_s_{number}"]) for number in range(1, REPETITIONS + 1)] if row else []
-    )
-
-
-def as_published(parameters: Mapping[str, str]) -> bool:
-    """True if all except the share dropped is as in the published experiment."""
-    return all(parameters.get(name) == value for name, value in _PUBLISHED.items())
-
-
-def percent(loss: str) -> float | None:
-    """Read `0.1%` as 0.1, or None."""
-    try:
-        return float(loss.removesuffix("%"))
-    except ValueError:
-        return None
+    found = (row for row in rows if f"{row['drop_percent']}%" == parameters.get("loss"))
+    numbers = range(1, REPETITIONS + 1)
+    return [float(row[f"elapsed_s_{number}"]) for row in found for number in numbers]
 
 
 def by_share(sweep: SweepRecord, swept: Sequence[SweptCell]) -> tuple[Listing, ...]:
     """Return the original's table for a sweep, with published lines if all else is equal."""
-    rows: list[tuple[str, ...]] = []
-    shown: set[float] = set()
+    rows: dict[str, tuple[str, ...]] = {}
     for cell in swept:
-        settings = _settings(sweep, cell)
-        dropped = percent(settings.get("loss", ""))
+        first = cell.runs[0][0]
+        own = {name: str(value) for name, value in first.items() if value is not None}
+        settings = sweep.parameters | own
         requests = float(settings.get("requests", 0))
-        if dropped is not None and dropped not in shown and as_published(settings):
-            shown.add(dropped)
-            if times := published_times(dropped):
-                rows.append((f"published, {settings['loss']}", *cells(times, requests)))
+        if times := published_times(settings):
+            rows.setdefault(f"published, {settings['loss']}", cells(times, requests))
         ours = [row["client_seconds"] for run in cell.runs for row in run]
-        rows.append((cell.name, *cells([time for time in ours if time is not None], requests)))
-    return (Listing("Elapsed times", (varied(sweep), *HEAD), tuple(rows), Q.notes),)
-
-
-def _settings(sweep: SweepRecord, cell: SweptCell) -> dict[str, str]:
-    """Return the parameters of a cell: the sweep's, and those in the rows of its runs."""
-    first = cell.runs[0][0]
-    return sweep.parameters | {
-        name: str(value) for name, value in first.items() if value is not None
-    }
+        rows[cell.name] = cells([time for time in ours if time is not None], requests)
+    lines = tuple((name, *columns) for name, columns in rows.items())
+    return (Listing("Elapsed times", (varied(sweep), *HEAD), lines, Q.notes),)
 
 
 Q = Quantities(__file__)
 
 
+def _by_condition(results: RunResults) -> list[tuple[str, list[float]]]:
+    """Return names and elapsed times: the published ones, if there are any, and ours."""
+    times = published_times(results.run.parameters)
+    ours = [(called(results, one), Q["ELAPSED"].of(results, one)) for one in results.run.conditions]
+    return [*([("published", times)] if times else []), *ours]
+
+
 def listings(results: RunResults) -> tuple[Listing, ...]:
     requests = _requests(results)
-    ours = [
-        (called(results, condition), *cells(Q["ELAPSED"].of(results, condition), requests))
-        for condition in results.run.conditions
-    ]
-    times = _published(results)
-    theirs = [("published", *cells(times, requests))] if times else []
+    rows = tuple((name, *cells(times, requests)) for name, times in _by_condition(results))
     head = (f"{parameter(results, 'loss')} dropped", *HEAD)
-    return (Listing("Elapsed times", head, (*theirs, *ours), Q.notes),)
-
-
-def _published(results: RunResults) -> list[float]:
-    dropped = percent(parameter(results, "loss"))
-    return (
-        published_times(dropped)
-        if dropped is not None and as_published(results.run.parameters)
-        else []
-    )
+    return (Listing("Elapsed times", head, rows, Q.notes),)
 
 
 def _requests(results: RunResults) -> float:
@@ -126,21 +98,17 @@ def _requests(results: RunResults) -> float:
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
-    published = _published(results)
-    ours = [
-        (called(results, condition), Q["ELAPSED"].of(results, condition))
-        for condition in results.run.conditions
-    ]
-    groups = [*([("published", published)] if published else []), *ours]
-    if not any(values for _, values in ours):
+    groups = _by_condition(results)
+    if not any(times for name, times in groups if name != "published"):
         return []
+    known = {float(at): fmean(times) for at, (_, times) in enumerate(groups) if times}
     drawn = Graph(
         "elapsed",
         "Elapsed time",
         "Every dot is one repetition, the bar is the average.",
         named("", [name for name, _ in groups]),
         Axis("elapsed time", "s", zero=True),
-        (_dots(groups), bars(*_averages(groups), 0.2, "average")),
+        (_dots(groups), bars([*known], [*known.values()], 0.2, "average")),
     )
     return [alone(drawn)]
 
@@ -150,11 +118,6 @@ def _dots(groups: Sequence[tuple[str, Sequence[float]]]) -> Layer:
     order = np.argsort(np.concatenate(across), kind="stable")
     values = np.concatenate([times for _, times in groups])
     return Layer(DOT, "dots", np.concatenate(across)[order], values[order], words="one repetition")
-
-
-def _averages(groups: Sequence[tuple[str, Sequence[float]]]) -> tuple[list[float], list[float]]:
-    known = [(float(at), fmean(times)) for at, (_, times) in enumerate(groups) if times]
-    return [at for at, _ in known], [average for _, average in known]
 
 
 def against_the_link(results: RunResults) -> list[str]:

@@ -1,5 +1,6 @@
 """SACK off against SACK on, next to the figures published in 2014."""
 
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
@@ -42,18 +43,15 @@ def repeats(sent: list[Pair], unique: list[Pair]) -> list[Pair]:
 
 def shares(parts: list[Pair], others: list[Pair]) -> list[Pair]:
     """Return the share of each part in the sum with the other, in percent."""
+    wholes = added(parts, others)
     return [
-        (_share(part[0], rest[0]), _share(part[1], rest[1]))
-        for part, rest in zip(parts, others, strict=True)
+        (100 * part[0] / (whole[0] or 1), 100 * part[1] / (whole[1] or 1))
+        for part, whole in zip(parts, wholes, strict=True)
     ]
 
 
 def added(first: list[Pair], second: list[Pair]) -> list[Pair]:
     return [(a[0] + b[0], a[1] + b[1]) for a, b in zip(first, second, strict=True)]
-
-
-def _share(part: float, rest: float) -> float:
-    return 100 * part / (part + rest) if part + rest else 0.0
 
 
 def pairs(results: RunResults, quantity: ReportQuantity) -> list[Pair]:
@@ -73,19 +71,14 @@ def from_to(pairs: list[Pair], unit: str = "") -> str:
 
 def differing(parameters: dict[str, str]) -> list[str]:
     """Return the parameters that are not the published ones, or unreadable, as `name value`."""
-    return [
-        f"{name} {parameters.get(name) or 'unknown'}"
-        for name in PUBLISHED_PATH
-        if not _agrees(parameters, name)
-    ]
-
-
-def _agrees(parameters: dict[str, str], name: str) -> bool:
-    asked = PUBLISHED_PATH[name]
-    try:
-        return type(asked).parse(parameters.get(name, "")) == asked
-    except UsageError:
-        return False
+    unlike = []
+    for name, asked in PUBLISHED_PATH.items():
+        value = parameters.get(name, "")
+        with suppress(UsageError):
+            if type(asked).parse(value) == asked:
+                continue
+        unlike.append(f"{name} {value or 'unknown'}")
+    return unlike
 
 
 def table(results: RunResults) -> ReportTable:

@@ -226,7 +226,8 @@ def test_the_droppers_columns_are_the_originals(row: dict[str, str]) -> None:
     """From the ten published times follow the average, the spread and the throughput that were
     published.
     """
-    times = packet_dropper.published_times(float(row["drop_percent"]))
+    network = {"bw": "100mbit", "delay": "50us", "jitter": "0s", "requests": "100000"}
+    times = packet_dropper.published_times(network | {"loss": f"{row['drop_percent']}%"})
     found = packet_dropper.cells(times, 100_000)
     average, spread, share, throughput = (cell.replace(",", "").rstrip(" %") for cell in found[-4:])
     assert float(average) == pytest.approx(float(row["elapsed_avg_s"]), abs=6e-4)
