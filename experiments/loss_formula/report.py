@@ -37,10 +37,6 @@ class LossyFlow:
         return self.events / self.segments
 
     @property
-    def padhye(self) -> float:
-        return padhye_rate(self.loss, self.round_trip, self.timeout)
-
-    @property
     def square_root(self) -> float:
         return square_root_rate(self.loss, self.round_trip)
 
@@ -48,16 +44,16 @@ class LossyFlow:
 def compare(results: RunResults) -> laws.LawComparison:
     flows = [flow for measured in results.measured for flow in _flows(results, measured)]
     points = tuple(
-        laws.LawPoint(flow.name, 100 * flow.loss, flow.rate, flow.padhye) for flow in flows
+        laws.LawPoint(
+            flow.name,
+            100 * flow.loss,
+            flow.rate,
+            padhye_rate(flow.loss, flow.round_trip, flow.timeout),
+        )
+        for flow in flows
     )
-    return laws.LawComparison(
-        LAW,
-        points,
-        ("Flow", "Rate (segments/s)"),
-        _graph(flows) if flows else None,
-        *_texts(flows),
-        (_both(flows),),
-    )
+    head, graph = ("Flow", "Rate (segments/s)"), _graph(flows) if flows else None
+    return laws.LawComparison(LAW, points, head, graph, *_texts(flows), (_both(flows),))
 
 
 def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
@@ -110,24 +106,19 @@ def _graph(flows: Sequence[LossyFlow]) -> laws.LawGraph:
 def _both(flows: Sequence[LossyFlow]) -> Listing:
     head = ("Flow", "Segments", "Loss events", "of which time-outs", "p (%)", "RTT (ms)", "T (ms)")
     laws = ("measured / square root law", "Constant of that law, measured")
-    rows = tuple((*_facts(flow), *_constant(flow)) for flow in flows)
+    rows = []
+    for flow in flows:
+        counts = (flow.segments, flow.events, flow.timeouts, 100 * flow.loss)
+        times = (1000 * flow.round_trip, 1000 * flow.timeout)
+        ratio = flow.rate / flow.square_root
+        figures = map(written, (*counts, *times))
+        rows.append((flow.name, *figures, f"{ratio:.2f}", f"{REGULAR * ratio:.2f}"))
     notes = (
         "A loss event is a fast recovery or a time-out (TcpExtTCPRenoRecovery, TcpExtTCPTimeouts);"
         f" the square root law says a constant of {REGULAR:.2f} for regular losses, 1.31 for"
         " random ones (Mathis and others, 1997).",
     )
-    return Listing("What went into the formulas", (*head, *laws), rows, notes)
-
-
-def _facts(flow: LossyFlow) -> tuple[str, ...]:
-    times = (1000 * flow.round_trip, 1000 * flow.timeout)
-    counts = (flow.segments, flow.events, flow.timeouts)
-    return (flow.name, *map(written, counts), written(100 * flow.loss), *map(written, times))
-
-
-def _constant(flow: LossyFlow) -> tuple[str, str]:
-    ratio = flow.rate / flow.square_root
-    return f"{ratio:.2f}", f"{REGULAR * ratio:.2f}"
+    return Listing("What went into the formulas", (*head, *laws), tuple(rows), notes)
 
 
 def _texts(flows: Sequence[LossyFlow]) -> tuple[str, tuple[str, ...]]:

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from experiments.programs.program import Ordered, nanoseconds
 from experiments.programs.words import FaultWords, LinkWords, Side, fault_fields
-from experiments.study.delays import read_delays
+from experiments.study.link import read_delays
 from topologies.data import from_data, to_data
 from topologies.errors import UsageError, named
 from topologies.faults import Answer, Fault, FaultKind, Spot, spots

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from analysis.measures.metrics import counter
-from analysis.measures.results import Measured, RunResults
+from analysis.measures.results import RunResults
 from analysis.reporting.formulas import slow_start_segments
 from analysis.reporting.laws import LawComparison, LawGraph, LawLine, LawPoint, law_report, path_of
 from analysis.table import ColumnTable
@@ -36,7 +36,10 @@ _AGAIN, _UNKNOWN = counter("TcpRetransSegs"), "not recorded"
 def compare(results: RunResults) -> LawComparison:
     """Compare round trips whose window fits the path without a queue, of the first seed."""
     path = path_of(results)
-    counted = [segments for measured in results.first for segments in _rounds(measured)]
+    counted: list[int] = []
+    for measured in results.first:
+        ends = (end for end in measured.ends if end.role == "sender")
+        counted += next((segments_by_round(end.packets, end.by_a) for end in ends), [])
     points = tuple(
         LawPoint(f"{number}", number, segments, expected)
         for number, segments in enumerate(counted[:-1], 1)
@@ -50,11 +53,6 @@ def compare(results: RunResults) -> LawComparison:
         _graph(points) if points else None,
         *law_texts(__file__, product=path.product, resent=f"{max(again):g}" if again else _UNKNOWN),
     )
-
-
-def _rounds(measured: Measured) -> list[int]:
-    ends = (end for end in measured.ends if end.role == "sender")
-    return next((segments_by_round(end.packets, end.by_a) for end in ends), [])
 
 
 def _graph(points: Sequence[LawPoint]) -> LawGraph:

@@ -2,7 +2,8 @@
 
 The link is the slowest channel on the way of each flow, there and back. Traces have the format of
 Mahimahi's mm-link: a line is a time (ms) at which 1500 bytes of IP may leave, the last one the
-length. The link gets a rate for each 100 ms; without an opportunity one packet ends the outage.
+length. The link gets a rate for each 100 ms; without an opportunity one packet ends the outage. A
+line of a file of delays is a time and the delay from then on, such as 2s 80ms.
 """
 
 import dataclasses
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec import ExperimentSpec, LinkChange
-from experiments.study.delays import lines_of, read_delays
 from topologies.data import from_data
 from topologies.disciplines import discipline, disciplines
 from topologies.disciplines.base import Discipline
@@ -31,6 +31,7 @@ BIN = 100  # ms
 _FRAME = 8 * 1514  # bits of an opportunity on Ethernet
 _MOST_BINS = 10_000
 _LONGEST_STAMP = 12  # digits
+_MOST_BYTES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def read_trace(name: str) -> LinkTrace:
     file = Path(__file__).with_name(f"{name}.txt") if name in PACKAGED else Path(name)
     shown = name[-80:]
     remedy = f"Name a file of Mahimahi, or {' or '.join(PACKAGED)}."
-    lines = lines_of(file, f"Trace {shown}", remedy)
+    lines = _lines_of(file, f"Trace {shown}", remedy)
     stamps: list[int] = []
     for number, line in enumerate(lines, 1):
         stamps.append(_stamp(line.strip(), stamps[-1] if stamps else 0, f"{shown}:{number}"))
@@ -86,6 +87,42 @@ def _stamp(text: str, before: int, where: str) -> int:
     if int(text) < before:
         raise UsageError(f"{where}: {text} comes after {before}.", "Sort the times.")
     return int(text)
+
+
+def _lines_of(file: Path, name: str, remedy: str) -> list[str]:
+    """Return the lines of a user's file. Raises UsageError for a missing or a huge one."""
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{name}: {error.strerror}.", remedy) from None
+    if len(text) > _MOST_BYTES:
+        raise UsageError(f"{name}: over {_MOST_BYTES:,} bytes.", "Shorten it.")
+    return text.decode(errors="replace").splitlines()
+
+
+def read_delays(file: Path | str) -> tuple[tuple[Duration, Duration], ...]:
+    """Return times, which increase, and delays. Text behind # is a comment. Raises UsageError."""
+    shown = str(file)[-80:]
+    lines = _lines_of(Path(file), f"Delays {shown}", "Name a file.")
+    words = ((line.partition("#")[0].split(), number) for number, line in enumerate(lines, 1))
+    rows = tuple(_row(each, f"{shown}:{number}") for each, number in words if each)
+    for (before, _), (time, _) in pairwise(rows):
+        if time <= before:
+            raise UsageError(f"{shown}: {time} comes after {before}.", "Sort the times.")
+    if not rows:
+        raise UsageError(f"Delays {shown} have no line.", "Write one such as 0s 40ms.")
+    return rows
+
+
+def _row(words: list[str], where: str) -> tuple[Duration, Duration]:
+    if len(words) != 2:
+        problem = f"{where}: '{' '.join(words)[:40]}' is no time and delay."
+        raise UsageError(problem, "Write one line such as 2s 80ms.")
+    try:
+        return Duration.parse(words[0]), Duration.parse(words[1])
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.problem}", error.remedy) from None
 
 
 def with_trace(spec: ExperimentSpec, name: str, back: bool = False) -> ExperimentSpec:

@@ -1,6 +1,7 @@
 """UDP next to TCP (TCP assignment, 3.2): rates, fairness among TCP flows, answers."""
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from statistics import median
 
 import numpy as np
@@ -35,12 +36,10 @@ def by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> tuple[Listing, .
     return (Listing("Figures of each queue", (varied(sweep), *_COLUMNS), rows, Q.notes),)
 
 
-def _of_tcp(
-    choose: Callable[[list[float]], float], scale: float
-) -> Callable[[list[Row]], float | None]:
+def _of_tcp(choose: Callable[[list[float]], float]) -> Callable[[list[Row]], float | None]:
     def measure(rows: list[Row]) -> float | None:
         rates = [row["goodput_kbit_s"] for row in rows if row["flow"].startswith("tcp")]
-        return None if not rates or None in rates else scale * choose(rates)
+        return None if not rates or None in rates else 1e-3 * choose(rates)
 
     return measure
 
@@ -53,36 +52,29 @@ _COLUMNS: dict[str, Callable[[list[Row]], float | None]] = {
     "UDP jitter (ms)": flow_value("udp_jitter_ms", "udp"),
     _TCP: flow_value("total_goodput_kbit_s", "tcp", 1e-3),
     "Jain's index of the TCP flows": flow_value("jain_index", "tcp"),
-    "Slowest TCP (Mbit/s)": _of_tcp(min, 1e-3),
-    "Fastest TCP (Mbit/s)": _of_tcp(max, 1e-3),
+    "Slowest TCP (Mbit/s)": _of_tcp(min),
+    "Fastest TCP (Mbit/s)": _of_tcp(max),
 }
 
 
 def effect_by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> SweepEffect | None:
-    rates = [
-        (cell.name, _median(_COLUMNS[_UDP], cell.runs), _median(_COLUMNS[_TCP], cell.runs))
-        for cell in cells
-    ]
-    known = [(name, udp, tcp) for name, udp, tcp in rates if udp is not None and tcp is not None]
-    if len(known) < 2:
+    rates: list[tuple[str, float, float]] = []
+    for cell in cells:
+        both = [
+            [value for run in cell.runs if (value := _COLUMNS[name](run)) is not None]
+            for name in (_UDP, _TCP)
+        ]
+        if all(both):
+            rates.append((cell.name, median(both[0]), median(both[1])))
+    if len(rates) < 2:
         return None
-    most, least = max(known, key=lambda rate: rate[1]), min(known, key=lambda rate: rate[1])
     parts = [
         f"{written(udp)} Mbit/s in {name}, where all TCP flows together get {written(tcp)}"
-        for name, udp, tcp in (most, least)
+        for name, udp, tcp in (max(rates, key=itemgetter(1)), min(rates, key=itemgetter(1)))
     ]
-    return SweepEffect(f"UDP receives {parts[0]}, and {parts[1]}.", _rates_by_queue(sweep, known))
-
-
-def _median(measure: Callable[[list[Row]], float | None], runs: list[list[Row]]) -> float | None:
-    values = [value for run in runs if (value := measure(run)) is not None]
-    return median(values) if values else None
-
-
-def _rates_by_queue(sweep: SweepRecord, rates: Sequence[tuple[str, float, float]]) -> GraphGroup:
     names, udp, tcp = zip(*rates, strict=True)
     at = np.arange(len(names), dtype=float)
-    layers = (
+    layers = tuple(
         Layer(look, "boxes", at + left, np.zeros(len(at)), np.array(values), at + left + 0.36)
         for look, values, left in (
             (SeriesLook("UDP", ORANGE), udp, -0.38),
@@ -91,9 +83,9 @@ def _rates_by_queue(sweep: SweepRecord, rates: Sequence[tuple[str, float, float]
     )
     axis = Axis("received rate", "bit/s", 1e6, zero=True)
     caption = "Medians over the seeds, at the receivers."
-    across = named(varied(sweep), names)
-    title = "UDP and TCP in each queue"
-    return alone(Graph("udp_and_tcp", title, caption, across, axis, tuple(layers)))
+    across, title = named(varied(sweep), names), "UDP and TCP in each queue"
+    picture = alone(Graph("udp_and_tcp", title, caption, across, axis, layers))
+    return SweepEffect(f"UDP receives {parts[0]}, and {parts[1]}.", picture)
 
 
 Q = Quantities(__file__)
@@ -103,25 +95,18 @@ EVEN = 1.1
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    flows = rates_of_flows(results)
-    return (_both(results), *((flows,) if flows else ()))
-
-
-def _both(results: RunResults) -> Listing:
-    columns = Q.group("BOTH")
-    queue = parameter(results, "queueing")
+    columns, queue = Q.group("BOTH"), parameter(results, "queueing")
     rows = tuple(
-        (
-            f"{queue}, {called(results, condition)}",
-            *(spread(column.of(results, condition)) for column in columns),
-        )
-        for condition in results.run.conditions
+        (f"{queue}, {called(results, one)}", *(spread(each.of(results, one)) for each in columns))
+        for one in results.run.conditions
     )
     note = (
         "UDP's figures are those of its server; the jitter is that of RFC 1889 (iperf's server"
         " report)."
     )
-    return Listing("UDP and TCP", ("Queue", *(column.title for column in columns)), rows, (note,))
+    head = ("Queue", *(column.title for column in columns))
+    flows = rates_of_flows(results)
+    return (Listing("UDP and TCP", head, rows, (note,)), *((flows,) if flows else ()))
 
 
 def effect(results: RunResults) -> str:

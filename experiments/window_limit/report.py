@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from analysis.measures.results import Measured, RunResults
-from analysis.records.output import SocketSample
 from analysis.reporting import laws
 from analysis.reporting.formulas import FilledPath, window_limited_rate
 from experiments.study.reports import law, law_texts
@@ -30,22 +29,17 @@ def compare(results: RunResults) -> laws.LawComparison:
 
 
 def _point(measured: Measured, path: FilledPath) -> laws.LawPoint | None:
-    steady = _steady(laws.samples_of(measured))
+    samples = laws.samples_of(measured)
+    first, last = (samples[0].time, samples[-1].time) if samples else (0.0, 0.0)
+    begin, end = (first + share * (last - first) for share in _STEADY)
+    steady = [sample for sample in samples if begin <= sample.time <= end]
     if len(steady) < 2:
         return None
-    begin, end = steady[0], steady[-1]
-    rate = (end.bytes_acked - begin.bytes_acked) / (end.time - begin.time)
+    acked = steady[-1].bytes_acked - steady[0].bytes_acked
+    rate = acked / (steady[-1].time - steady[0].time)
     window = max(sample.peer_window for sample in steady)
     law = window_limited_rate(window, path.round_trip, laws.payload_rate(path))
     return laws.LawPoint(measured.trial.condition.label, window / 1000, _MBIT * rate, _MBIT * law)
-
-
-def _steady(samples: Sequence[SocketSample]) -> list[SocketSample]:
-    if not samples:
-        return []
-    begin, length = samples[0].time, samples[-1].time - samples[0].time
-    early, late = (begin + share * length for share in _STEADY)
-    return [sample for sample in samples if early <= sample.time <= late]
 
 
 def _graph(points: Sequence[laws.LawPoint], path: FilledPath) -> laws.LawGraph:

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiments.study.catalogue import find
-from experiments.study.delays import read_delays
 from experiments.study.grid import single
-from experiments.study.link import LinkTrace, read_trace
+from experiments.study.link import LinkTrace, read_delays, read_trace
 from testbed.guest.namespaces import network_namespace
 from topologies.errors import UsageError
 from topologies.units import Duration
