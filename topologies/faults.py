@@ -1,6 +1,6 @@
 """Faults of a direction: the packets that they hit; the first that hits one decides on it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,20 +88,15 @@ def spots(topology: TopologySpec, source: str, target: str) -> tuple[Spot, ...]:
         ports = [port for port in topology.ports if port.peer == target]
         found = [Spot(port.name, (source,)) for port in ports if port.node not in hosts]
     else:
-        found = list(_of_neighbours(topology, source, target))
+        ports = [port for port in topology.ports_of[source] if port.peer == target]
+        found = [Spot(port.name) for port in ports if source not in hosts]
+        if source in hosts and target not in hosts and ports:
+            onward = [port for port in topology.ports_of[target] if port.peer != source]
+            found = [Spot(port.name, (source,)) for port in onward]
     if not found:
         problem = f"No link with a switch or a router leads from {source} to {target}."
         raise UsageError(problem, "Name two hosts, or two neighbours of which one is no host.")
     return tuple(found)
-
-
-def _of_neighbours(topology: TopologySpec, source: str, target: str) -> Iterator[Spot]:
-    ports = [port for port in topology.ports_of[source] if port.peer == target]
-    if topology.kind(source) != "host":
-        yield from (Spot(port.name) for port in ports)
-    elif ports and topology.kind(target) != "host":
-        onward = [port for port in topology.ports_of[target] if port.peer != source]
-        yield from (Spot(port.name, (source,)) for port in onward)
 
 
 def partition(topology: TopologySpec, groups: Iterable[Iterable[str]]) -> tuple[Spot, ...]:

@@ -7,7 +7,7 @@ Mininet only. What it writes is described in docs/reference/run-directory.md.
 import json
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from subprocess import Popen
@@ -137,7 +137,11 @@ def _measure(condition: Condition, trial: LiveTrial, captures: list[Popen[bytes]
     warnings: list[str] = []
     try:
         with _capturing(trial, captures, warnings):
-            warnings += transfer(trial, _sampling(trial))
+            senders = sorted({flow.sender for flow in spec.flows})
+            hosts = senders if spec.told_later else trial.hosts
+            files = {live.pid(host): folder / f"{host}.sockets.jsonl" for host in hosts}
+            sampling = sampled(files, _sampling_interval(spec), spec.told_later)
+            warnings += transfer(trial, sampling)
     finally:
         trial.job.end_flows()
         after = _readout(trial)
@@ -216,13 +220,6 @@ def _wait_capture(port: Port, process: Popen[bytes], output: Path) -> None:
         return "listening on" in output.read_text()
 
     wait_for(f"tcpdump on {port.name}", ready, READY)
-
-
-def _sampling(trial: LiveTrial) -> AbstractContextManager[None]:
-    spec = trial.spec
-    hosts = sorted({flow.sender for flow in spec.flows}) if spec.told_later else trial.hosts
-    files = {trial.live.pid(host): trial.folder / f"{host}.sockets.jsonl" for host in hosts}
-    return sampled(files, _sampling_interval(spec), spec.told_later)
 
 
 def _sampling_interval(spec: ExperimentSpec) -> float:

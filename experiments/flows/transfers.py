@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from operator import itemgetter
 from pathlib import Path
 from subprocess import Popen
 from types import ModuleType
@@ -64,9 +65,12 @@ def transfer(trial: LiveTrial, sampling: AbstractContextManager[None]) -> list[s
             print(f"{BEGUN}{time.time()}")
         with _changing(trial, begin), _applications(trial, begin):
             clients: dict[str, Popen[bytes]] = {}
-            for instant, flow in _starts_and_ends(bulk):
+            instants = [(flow.start.seconds, flow) for flow in bulk]
+            instants += [(flow.end.seconds, flow) for flow in bulk if flow.is_bounded]
+            for instant, flow in sorted(instants, key=itemgetter(0)):
                 if flow.name not in clients:
-                    _sleep_until(begin + instant)
+                    while (left := begin + instant - time.monotonic()) > 0:
+                        time.sleep(left)
                     processes.append(_start_client(flow, trial))
                     clients[flow.name] = processes[-1]
                 elif flow.program:
@@ -124,13 +128,6 @@ def _at_limit(flow: Flow, role: str, process: Popen[bytes]) -> list[str]:
     return [f"{flow.name}: the {role} {AT_ITS_LIMIT}."] if ended else []
 
 
-def _starts_and_ends(flows: list[Flow]) -> list[tuple[float, Flow]]:
-    """Return the seconds of the starts of flows, and of the ends that a duration sets, in order."""
-    starts = [(flow.start.seconds, flow) for flow in flows]
-    ends = [(flow.end.seconds, flow) for flow in flows if flow.is_bounded]
-    return sorted([*starts, *ends], key=lambda each: each[0])
-
-
 def _end_program(flow: Flow, client: Popen[bytes], begin: float, trial: LiveTrial) -> bool:
     """End a program, write iperf's line for an amount, and return whether it had ended before."""
     in_time = _end(client, begin + flow.end.seconds)
@@ -183,12 +180,6 @@ def load_modules_for(spec: ExperimentSpec) -> ModuleType | None:
     from experiments.flows import exchanges  # late: few runs need asyncio
 
     return exchanges
-
-
-def _sleep_until(instant: float) -> None:
-    """Sleep until the guest's monotonic clock has reached `instant`, in seconds."""
-    while (left := instant - time.monotonic()) > 0:
-        time.sleep(left)
 
 
 @contextmanager

@@ -52,7 +52,10 @@ class PacingParameters(LinkParameters):
         >>> [PacingParameters(queue=Packets(number)).burst_window for number in (15, 25, 35)]
         [35, 65, 75]
         """
-        return _least_above(self.queue.base) + self.queue.base
+        window = INITIAL_WINDOW
+        while window <= self.queue.base:
+            window *= 2
+        return window + self.queue.base
 
     @property
     def paced_window(self) -> float:
@@ -98,13 +101,6 @@ class PacingParameters(LinkParameters):
         first, second, *others = made.links
         links = (replace(first, rightward=fifo), replace(second, rightward=paced), *others)
         return replace(made, links=links, shaping_hosts=("h1", "h2"))
-
-
-def _least_above(queue: int) -> int:
-    window = INITIAL_WINDOW
-    while window <= queue:
-        window *= 2
-    return window
 
 
 def _targets() -> Iterator[dict[str, Any]]:

@@ -164,7 +164,6 @@ class BoundedProtocol(H11Protocol):
             min(idle, key=lambda each: (each.cycle is not None, each.since)).refuse()
 
     def is_idle(self) -> bool:
-        """Return True if no request is being answered; WebSockets have left this class."""
         return self.cycle is None or self.cycle.response_complete
 
     def refuse(self) -> None:

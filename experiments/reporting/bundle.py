@@ -137,7 +137,10 @@ def pack(folder: Path, out: Path | None = None) -> Path:
     """Write the bundle of a run or sweep, and return its path. Raises TcplabError."""
     bundle = Bundle.of(folder)
     path = out or Path(f"{bundle.name}.tar.gz")
-    _require_new(path)
+    if not path.name.endswith(".tar.gz"):
+        raise UsageError(f"'{path.name}' is no name of a bundle.", "Use .tar.gz.")
+    if path.exists():
+        raise TcplabError(f"'{path}' exists.", "Name another file with --out, or move it away.")
     partial = path.with_name(f"{path.name}.partial")
     try:
         with (
@@ -146,23 +149,11 @@ def pack(folder: Path, out: Path | None = None) -> Path:
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
         ):
             for name, content in bundle.files():
-                archive.addfile(_entry(f"{bundle.name}/{name}", content), io.BytesIO(content))
+                entry = tarfile.TarInfo(f"{bundle.name}/{name}")
+                entry.size = len(content)
+                entry.mode = 0o755 if name == "repeat.sh" else 0o644
+                archive.addfile(entry, io.BytesIO(content))
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
     return path
-
-
-def _entry(name: str, content: bytes) -> tarfile.TarInfo:
-    entry = tarfile.TarInfo(name)
-    entry.size = len(content)
-    entry.mode = 0o755 if name.endswith("repeat.sh") else 0o644
-    return entry
-
-
-def _require_new(out: Path) -> None:
-    """Raise TcplabError for a place that is taken or has another ending than .tar.gz."""
-    if not out.name.endswith(".tar.gz"):
-        raise UsageError(f"'{out.name}' is no name of a bundle.", "Use .tar.gz.")
-    if out.exists():
-        raise TcplabError(f"'{out}' exists.", "Name another file with --out, or move it away.")

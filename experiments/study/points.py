@@ -198,14 +198,10 @@ def _obstacle(series: str, targets: list[Target]) -> str:
     try:
         built_lab(series)
     except TcplabError:
-        return f"Linux {series} is not built here: {how_to_build(series)}"
+        kernel = kernel_version(series)
+        source = "" if kernel.package else f" --source linux-{kernel.version}.tar.xz"
+        return f"Linux {series} is not built here: ./tcplab kernel build {series}{source}"
     return ""
-
-
-def how_to_build(series: str) -> str:
-    kernel = kernel_version(series)
-    source = "" if kernel.package else f" --source linux-{kernel.version}.tar.xz"
-    return f"./tcplab kernel build {series}{source}"
 
 
 def told(choices: Iterable[PeriodKernelChoice]) -> Iterator[str]:

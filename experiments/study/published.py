@@ -171,7 +171,10 @@ def published_study(experiment: str) -> PublishedStudy:
         facts: PublishedStudy = module.STUDY
         return facts
     if named.targets():
-        return _law_study(named)
+        content = law_file(named.file.with_name("law.toml"))
+        note = f"The numbers follow from a law, and each claim has its range: {content['reason']}"
+        law = {"source": content["source"], "order": _LAST, "notes": [note]}
+        return msgspec.convert(law | content["reproduction"], PublishedStudy)
     return _facts(named.file)[0]
 
 
@@ -207,13 +210,6 @@ def law_file(file: Path) -> dict[str, Any]:
         return toml_file(file)
     except ValueError as error:
         raise UsageError(f"{file} cannot be read: {error}.", "Correct that line.") from None
-
-
-def _law_study(named: Experiment) -> PublishedStudy:
-    content = law_file(named.file.with_name("law.toml"))
-    note = f"The numbers follow from a law, and each claim has its range: {content['reason']}"
-    facts = {"source": content["source"], "order": _LAST, "notes": [note]}
-    return msgspec.convert(facts | content["reproduction"], PublishedStudy)
 
 
 def _by_law(name: str, row: Mapping[str, Any]) -> Target:
