@@ -80,6 +80,15 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     targets.cache_clear()
 
 
+def printed(code: str, **environment: str) -> str:
+    """What another process prints, in a folder where no study is."""
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run(
+        command, env=environment, cwd="/", capture_output=True, text=True, check=True
+    ).stdout
+
+
 def asked(*words: str) -> Result:
     return CliRunner().invoke(tcplab, words)
 
@@ -142,14 +151,8 @@ def test_both_kinds_can_be_swept(own: Path, name: str) -> None:
 def test_a_study_with_targets_is_reproduced_after_ours(own: Path, tmp_path: Path) -> None:
     def measured(data: object, seed: int) -> Record:
         row = {"condition": "sack_on", "flow": "flow1", "goodput_kbit_s": 700.0 + seed}
-        return {
-            "status": "complete",
-            "problem": "",
-            "log": "",
-            "rows": [row],
-            "warnings": [],
-            "usage": {},
-        }
+        kept = {"status": "complete", "problem": "", "log": "", "warnings": [], "usage": {}}
+        return {**kept, "rows": [row]}
 
     targets.cache_clear()
     add_studies([own])
@@ -170,22 +173,11 @@ def test_the_analysis_finds_a_report_by_the_environment_alone(own: Path) -> None
         "print(report_of('room').answers(None)[0].paragraphs, "
         "report_of('alone').answers.__module__)"
     )
-    environment = os.environ | {experiments.STUDIES: str(own), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "('It is mine.',) analysis.reporting.studies\n"
+    found = printed(code, **{experiments.STUDIES: str(own)})
+    assert found == "('It is mine.',) analysis.reporting.studies\n"
 
 
 def test_processes_that_are_started_inherit_the_folders(own: Path) -> None:
     asked("--studies", str(own), "run", "alone", "--dry-run")
     code = "from experiments.study.catalogue import find; print(find('room').claim)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        cwd="/",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "Rooms have parts.\n"
+    assert printed(code) == "Rooms have parts.\n"

@@ -16,16 +16,15 @@ from testbed.guest.network import LiveNetwork
 from topologies.errors import UsageError
 from topologies.shapes import two_hosts
 from topologies.spec import Channel
-from topologies.units import Duration, Packets, Rate, Share
+from topologies.units import Duration, Packets
 
 PORTS = ("s1-eth1", "s1-eth2")
 
 
 def spec(loss: str) -> ExperimentSpec:
-    link = two_hosts(Channel(Rate.parse("1mbit"), Duration.parse("10ms"), Share.parse(loss)))
-    return ExperimentSpec(
-        "x", "", link, (Flow("flow1", "h1", "h2", Duration.parse("1s")),), (Condition("c", "c"),)
-    )
+    flows = (Flow("flow1", "h1", "h2", Duration.parse("1s")),)
+    link = two_hosts(Channel("1mbit", "10ms", loss))
+    return ExperimentSpec("x", "", link, flows, (Condition("c", "c"),))
 
 
 def rows(left: int, lost: int, overflowed: int) -> list[dict]:
@@ -41,6 +40,13 @@ def counted(folder: Path, left: int, lost: int, overflowed: int = 0) -> None:
     before, after = rows(100, 50, 5), rows(100 + left, 50 + lost, 5 + overflowed)
     readings = {"before": dict.fromkeys(PORTS, before), "after": dict.fromkeys(PORTS, after)}
     (folder / "qdiscs.json").write_text(json.dumps(readings))
+
+
+def sampled(folder: Path, *samples: list[dict[str, object]]) -> None:
+    """Samples of h1's sockets; each is connected to the receiver of the flow unless it says so."""
+    usual = {"remote": "10.0.0.2:5001", "state": "ESTAB"}
+    lines = [{"time": 1, "sockets": [usual | each for each in sockets]} for sockets in samples]
+    (folder / "h1.sockets.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +81,7 @@ def test_a_route_keeps_all_but_its_initial_window() -> None:
             typed.append(text)
             return "" if text else f"{route} initcwnd 3 \n"
 
-    live = Routes(two_hosts(Channel(Rate.parse("1mbit"))), None)
+    live = Routes(two_hosts(Channel("1mbit")), None)
     live.set_initial_window("h1", Packets(10))
     live.set_initial_window("h1", None)
     assert [text.strip() for text in typed if text] == [
@@ -114,7 +120,7 @@ def test_a_port_that_nothing_entered_proves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sampled", "held"),
+    ("names", "held"),
     [
         (["bbr"], True),
         (["cubic"], False),
@@ -125,21 +131,11 @@ def test_a_port_that_nothing_entered_proves_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_the_congestion_control_is_that_of_every_sample(
-    tmp_path: Path, sampled: list[str], held: bool
+    tmp_path: Path, names: list[str], held: bool
 ) -> None:
     counted(tmp_path, 0, 0)
-    other = {"remote": "10.0.0.2:9", "state": "ESTAB", "congestion_control": "reno"}
-    lines = [
-        {
-            "time": 1,
-            "sockets": [
-                {"remote": "10.0.0.2:5001", "state": "ESTAB", "congestion_control": name},
-                other,
-            ],
-        }
-        for name in sampled
-    ]
-    (tmp_path / "h1.sockets.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    other = {"remote": "10.0.0.2:9", "congestion_control": "reno"}
+    sampled(tmp_path, *([{"congestion_control": name}, other] for name in names))
     condition = Condition("c", "c", proofs=(Proof("congestion_control", "bbr"),))
     assert evidence(condition, spec("0%"), tmp_path)["held"] is held
 
@@ -158,10 +154,7 @@ def test_without_a_capture_sack_is_that_of_the_connected_socket(
     tmp_path: Path, states: list[tuple[str, bool]], held: bool
 ) -> None:
     counted(tmp_path, 0, 0)
-    rows = [{"remote": "10.0.0.2:5001", "state": state, "sack": sack} for state, sack in states]
-    (tmp_path / "h1.sockets.jsonl").write_text(
-        "".join(json.dumps({"time": 1, "sockets": [row]}) + "\n" for row in rows)
-    )
+    sampled(tmp_path, *([{"state": state, "sack": sack}] for state, sack in states))
     condition = Condition("c", "c", proofs=(Proof("sack_permitted", "on"),))
     assert evidence(condition, spec("0%"), tmp_path)["held"] is held
 
@@ -172,12 +165,7 @@ def test_without_a_capture_sack_is_that_of_the_connected_socket(
         (1000, 100, 0, True),  # 20 000 segments, but 1000 draws
         (20_000, 100, 0, False),
         (1000, 160, 0, False),
-        (
-            1000,
-            100,
-            40,
-            True,
-        ),  # the queue dropped segments: of netem's drops none to all were its own
+        (1000, 100, 40, True),  # of netem's drops none to all were the queue's segments
         (1000, 40, 60, True),
         (1000, 160, 40, False),
     ],
@@ -201,13 +189,10 @@ def test_dctcp_without_ecn_names_the_remedy(tmp_path: Path) -> None:
     counted(tmp_path, 1000, 0)
     made = spec("0%")
     made = replace(made, flows=(replace(made.flows[0], congestion_control="dctcp"),))
-    socket = {"remote": "10.0.0.2:5001", "state": "ESTAB", "congestion_control": "dctcp-reno"}
-    (tmp_path / "h1.sockets.jsonl").write_text(json.dumps({"sockets": [socket]}) + "\n")
+    sampled(tmp_path, [{"congestion_control": "dctcp-reno"}])
     found = evidence(made.conditions[0], made, tmp_path)
     assert not found["held"]
     (row,) = [each for each in found["proofs"] if "dctcp" in each["claim"]]
     assert "--set flows.N.ecn=accurate" in row["observed"][0]
-    (beside,) = [
-        each.ecn for each in single(find("cubic_vs_reno"), ["beside=dctcp"]).spec.flows[1:]
-    ]
-    assert beside == "accurate"
+    _, beside = single(find("cubic_vs_reno"), ["beside=dctcp"]).spec.flows
+    assert beside.ecn == "accurate"

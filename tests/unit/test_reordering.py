@@ -23,7 +23,7 @@ from topologies.spec import HostReordering
 from topologies.units import WHOLE, Duration, Packets, Share, Size
 
 PEER = "10.0.0.2"
-FROZEN = HostReordering("h1", "h2", Duration.parse("1ms"), Share.parse("99%"), WHOLE)
+FROZEN = HostReordering("h1", "h2", "1ms", "99%", WHOLE)
 DRAWN = dataclasses.replace(FROZEN, correlation=Share(0))
 # iproute2 6.1.0 in the lab kernel, 7.2.12
 QDISCS = json.loads(
@@ -42,29 +42,21 @@ FILTERS = json.loads(
 def test_the_commands_are_the_published_ones() -> None:
     assert reordering_commands("h1-eth0", PEER, FROZEN) == [
         "qdisc add dev h1-eth0 root handle 1: prio",
-        (
-            "qdisc add dev h1-eth0 parent 1:1 handle 10: netem limit 1000 delay 1000.000us reorder"
-            " 99% 100%"
-        ),
-        (
-            "filter add dev h1-eth0 protocol ip parent 1:0 prio 3 u32 match ip dst 10.0.0.2/32"
-            " flowid 1:1"
-        ),
+        "qdisc add dev h1-eth0 parent 1:1 handle 10:"
+        " netem limit 1000 delay 1000.000us reorder 99% 100%",
+        "filter add dev h1-eth0 protocol ip parent 1:0 prio 3 u32"
+        " match ip dst 10.0.0.2/32 flowid 1:1",
     ]
 
 
 def test_no_correlation_is_left_out_and_a_gap_is_said() -> None:
-    assert reordering_commands("h1-eth0", PEER, dataclasses.replace(DRAWN, gap=Packets(2)))[
-        1
-    ].endswith("reorder 99% gap 2")
+    _, netem, _ = reordering_commands("h1-eth0", PEER, dataclasses.replace(DRAWN, gap=Packets(2)))
+    assert netem.endswith("reorder 99% gap 2")
 
 
 def test_what_the_kernel_has_is_what_was_asked() -> None:
-    fields = {
-        setting.field: setting.found
-        for setting in compare_reordering("h1-eth0", PEER, FROZEN, QDISCS, FILTERS)
-    }
-    assert fields == {
+    compared = compare_reordering("h1-eth0", PEER, FROZEN, QDISCS, FILTERS)
+    assert {setting.field: setting.found for setting in compared} == {
         "prio": "3 bands",
         "delay": "1ms",
         "share sent at once": "99%",
@@ -88,10 +80,9 @@ def test_what_the_kernel_has_is_what_was_asked() -> None:
 def test_a_difference_names_interface_and_what_was_asked(
     field: str, value: object, expected: str
 ) -> None:
+    asked = dataclasses.replace(FROZEN, **{field: value})
     with pytest.raises(TcplabError) as caught:
-        compare_reordering(
-            "h1-eth0", PEER, dataclasses.replace(FROZEN, **{field: value}), QDISCS, FILTERS
-        )
+        compare_reordering("h1-eth0", PEER, asked, QDISCS, FILTERS)
     assert "h1-eth0" in caught.value.problem and expected in caught.value.problem
 
 
@@ -131,10 +122,9 @@ def test_words_of_the_study_are_checked(name: str) -> None:
 def test_the_study_is_data_and_has_room_for_its_windows() -> None:
     spec = experiment(WanReorderingParameters(case="7", correlation="off", netem="old"))
     assert from_data(ExperimentSpec, to_data(spec)) == spec
-    assert [
-        (reordering.delay, reordering.at_once, reordering.correlation, reordering.gap)
-        for reordering in spec.topology.reordering
-    ] == [(Duration.parse("900us"), Share.parse("75%"), Share(0), Packets(2))] * 2
+    first = HostReordering("h1", "h2", "900us", "75%", Share(0), Packets(2))
+    second = dataclasses.replace(first, host="h2", peer="h1")
+    assert spec.topology.reordering == (first, second)
     assert spec.topology.mtu == Size(9000)
     assert 3000 < needed_mib(spec) < 5000
     assert not experiment(WanReorderingParameters(case="baseline")).topology.reordering
@@ -149,10 +139,8 @@ def written(folder: Path, data: int, at_once: int, acks: int, acks_at_once: int,
     after = {"h1-eth0": netem(data, at_once), "h2-eth0": netem(acks, acks_at_once)}
     readings = {"before": dict.fromkeys(after, netem(0, 0)), "after": after}
     (folder / "reordering.json").write_text(json.dumps(readings))
-    tcp = {
-        "before": {"h1": {}, "h2": {}},
-        "after": {"h1": {"TcpExtTCPSACKReorder": seen}, "h2": {}},
-    }
+    nothing: dict[str, dict] = {"h1": {}, "h2": {}}
+    tcp = {"before": nothing, "after": nothing | {"h1": {"TcpExtTCPSACKReorder": seen}}}
     (folder / "counters.json").write_text(json.dumps(tcp))
 
 
@@ -195,6 +183,5 @@ def test_a_sweep_counts_what_hosts_drop(tmp_path: Path) -> None:
 
 
 def test_two_hosts_alone_still_have_ethernets_mtu() -> None:
-    assert two_hosts(
-        experiment(WanReorderingParameters()).topology.bottleneck("h1", "h2")
-    ).mtu == Size(1500)
+    channel = experiment(WanReorderingParameters()).topology.bottleneck("h1", "h2")
+    assert two_hosts(channel).mtu == Size(1500)

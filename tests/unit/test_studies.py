@@ -12,17 +12,10 @@ from analysis.measures.expressions import parse
 from analysis.measures.metrics import Row, columns, is_metric
 from analysis.reporting.tables import published_rows
 from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
+from experiments.study import kernels
 from experiments.study.catalogue import Experiment, catalogue, find
 from experiments.study.grid import combination, single
-from experiments.study.kernels import (
-    DROPPER,
-    LINUX_2_4,
-    LINUX_2_6,
-    LINUX_2_6_32,
-    LINUX_2_6_FULL_LINE,
-    LINUX_3_10,
-    under,
-)
+from experiments.study.kernels import DROPPER, LINUX_2_4, LINUX_2_6, Profile, under
 from experiments.study.points import asked, combinations, published_with_run, times
 from experiments.study.published import chosen, targets
 from experiments.sweep.definition import SweepDefinition, plan
@@ -30,32 +23,16 @@ from experiments.sweep.reproduce import published_of
 from topologies.errors import UsageError
 
 PUBLISHED_ORDER = (
-    "sack",
-    "sack_loss_sweep",
-    "cubic_vs_reno",
-    "udp_fairness",
-    "reordering",
-    "custom_cc",
-    "wan_reordering",
-    "packet_dropper",
+    *("sack", "sack_loss_sweep", "cubic_vs_reno", "udp_fairness", "reordering", "custom_cc"),
+    *("wan_reordering", "packet_dropper"),
 )
 LAWS = (
-    "bbr_share",
-    "buffer_size",
-    "idle_restart",
-    "incast",
-    "initial_window",
-    "l4s_coexistence",
-    "latency_under_load",
-    "pacing",
-    "rate_step",
-    "reno_friendly",
-    "tail_loss",
-    "unfair_round_trips",
-    "vegas_queue",
+    *("bbr_share", "buffer_size", "idle_restart", "incast", "initial_window", "l4s_coexistence"),
+    *("latency_under_load", "pacing", "rate_step", "reno_friendly", "tail_loss"),
+    *("unfair_round_trips", "vegas_queue"),
 )
 SACK_COLUMNS = ("sack_off", "sack_on", "second_capture")
-PROFILES = (LINUX_2_4, LINUX_2_6, LINUX_2_6_FULL_LINE, LINUX_2_6_32, LINUX_3_10)
+PROFILES = [each for each in vars(kernels).values() if isinstance(each, Profile)]
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
@@ -290,24 +267,12 @@ def swept(experiment: str, **options: str) -> ExperimentSpec:
 
 
 def test_a_sweep_has_a_row_where_a_point_was_published() -> None:
-    reno, other = (
-        swept("cubic_vs_reno", cc="reno", delay="300ms"),
-        swept("cubic_vs_reno", cc="reno", delay="200ms"),
-    )
-    content = published_of(
-        [
-            (other, [(1, sent("reno", 9e3))]),
-            (reno, [(1, sent("reno", 3e4)), (2, sent("reno", 29e3))]),
-        ]
-    )
+    reno, other = (swept("cubic_vs_reno", cc="reno", delay=delay) for delay in ("300ms", "200ms"))
+    ours = [(1, sent("reno", 3e4)), (2, sent("reno", 29e3))]
+    content = published_of([(other, [(1, sent("reno", 9e3))]), (reno, ours)])
     (row,) = content["rows"]
-    assert (row["published"], row["today"], row["period"], row["seeds"]) == (
-        29.8,
-        [30, 29],
-        [],
-        [1, 2],
-    )
-    assert content["note"] == ""
+    assert (row["published"], row["today"], row["period"]) == (29.8, [30, 29], [])
+    assert (row["seeds"], content["note"]) == ([1, 2], "")
 
 
 def test_a_short_sweep_says_that_it_is_short() -> None:

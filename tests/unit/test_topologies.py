@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import permutations
 
 import pytest
 
@@ -11,9 +12,9 @@ from topologies.data import digest, from_data, to_data
 from topologies.errors import UsageError
 from topologies.shapes import chain, dumbbell, parking_lot, separate_pairs, star, two_hosts
 from topologies.spec import Channel, Link, Node, TopologySpec
-from topologies.units import Duration, Packets, Rate, Share
+from topologies.units import Duration, Packets
 
-CHANNEL = Channel(Rate.parse("10mbit"), Duration.parse("5ms"))
+CHANNEL = Channel("10mbit", "5ms")
 SHAPES = [
     two_hosts(CHANNEL),
     dumbbell(3, CHANNEL),
@@ -37,33 +38,20 @@ def test_addresses_and_interfaces_are_unique(topology: TopologySpec) -> None:
 def test_every_host_reaches_every_other_over_its_routes(topology: TopologySpec) -> None:
     """Follows the tables as a kernel would: own segment, or the gateway of the route to it."""
     by_address = {interface.address: interface for interface in interfaces(topology)}
-    hosts = topology.named("host")
-    for source in hosts:
-        for target in hosts:
-            if source != target:
-                assert _follow(
-                    topology, source, by_address[address_of(topology, target)].segment, by_address
-                )
+    for source, target in permutations(topology.named("host"), 2):
+        segment = by_address[address_of(topology, target)].segment
+        assert _follow(topology, source, segment, by_address)
 
 
 def _follow(topology: TopologySpec, node: str, segment: int, by_address: dict) -> bool:
     for _hop in range(len(topology.nodes)):
-        if segment in {
-            interface.segment for interface in interfaces(topology) if interface.port.node == node
-        }:
+        own = {each.port.name: each for each in interfaces(topology) if each.port.node == node}
+        if segment in {each.segment for each in own.values()}:
             return True
-        route = next(
-            route for route in routes(topology, node) if route.network == f"10.{segment}.0.0/16"
-        )
-        own = next(
-            interface
-            for interface in interfaces(topology)
-            if interface.port.name == route.interface
-        )
+        ways = {route.network: route for route in routes(topology, node)}
+        route = ways[f"10.{segment}.0.0/16"]
         gateway = by_address[route.gateway]
-        assert (gateway.address, gateway.mac) in neighbours(topology, own), (
-            "the gateway is not in the same segment"
-        )
+        assert (gateway.address, gateway.mac) in neighbours(topology, own[route.interface])
         node = gateway.port.node
     return False
 
@@ -77,9 +65,8 @@ def test_a_spec_survives_the_way_through_data(topology: TopologySpec) -> None:
 
 @EACH
 def test_no_host_shapes_what_it_sends(topology: TopologySpec) -> None:
-    assert all(
-        port.channel is None for port in topology.ports if port.node in topology.named("host")
-    )
+    for port in topology.ports:
+        assert port.channel is None or port.node not in topology.named("host")
 
 
 def test_a_round_trip_is_the_sum_of_the_delay_lines() -> None:
@@ -90,7 +77,7 @@ def test_a_round_trip_is_the_sum_of_the_delay_lines() -> None:
 
 
 def test_the_bottleneck_is_the_slowest_channel() -> None:
-    narrow = dataclasses.replace(CHANNEL, bandwidth=Rate.parse("1mbit"))
+    narrow = dataclasses.replace(CHANNEL, bandwidth="1mbit")
     nodes = (Node("a", "host"), Node("r", "router"), Node("t", "router"), Node("b", "host"))
     links = (Link("a", "r"), Link("r", "t", CHANNEL, CHANNEL), Link("t", "b", rightward=narrow))
     assert TopologySpec("mixed", nodes, links).bottleneck("a", "b") == narrow
@@ -104,12 +91,9 @@ def test_a_way_without_any_rate_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"jitter": Duration.parse("6ms")}, "jitter"),
-        ({"loss": Share.parse("101%")}, "loss"),
-        ({"queue": Packets(0)}, "queue"),
-        ({"bandwidth": Rate.parse("200gbit")}, "bandwidth"),
-        ({"bandwidth": Rate.parse("1bit")}, "bandwidth"),
-        ({"delay": Duration.parse("2min")}, "delay"),
+        *(({"jitter": "6ms"}, "jitter"), ({"loss": "101%"}, "loss"), ({"queue": "0"}, "queue")),
+        *(({"bandwidth": "200gbit"}, "bandwidth"), ({"bandwidth": "1bit"}, "bandwidth")),
+        ({"delay": "2min"}, "delay"),
     ],
 )
 def test_an_impossible_channel_fails_before_anything_is_built(change: dict, message: str) -> None:
@@ -180,7 +164,7 @@ def test_a_switch_with_a_choice_knows_the_port_of_everybody_behind_it(
 
 def test_separate_pairs_have_a_path_each() -> None:
     """A packet of one pair leaves through no port that another pair's packets leave through."""
-    slow = Channel(Rate.parse("1mbit"), Duration.parse("5ms"), Share.parse("1%"))
+    slow = Channel("1mbit", "5ms", "1%")
     pairs = separate_pairs([slow, CHANNEL], [CHANNEL, CHANNEL])
     first, second = (
         {port.name for port in (*pairs.path(left, right), *pairs.path(right, left))}
@@ -205,7 +189,7 @@ def test_a_queue_that_tc_cannot_make_is_refused(discipline: str, least: int) -> 
 
 
 def test_a_farther_receiver_of_a_dumbbell_has_a_longer_round_trip() -> None:
-    channel = Channel(Rate.parse("10mbit"), Duration.parse("20ms"))
+    channel = Channel("10mbit", "20ms")
     spec = dumbbell(2, channel, (Duration(0), Duration.parse("60ms")))
     trips = [str(spec.round_trip(f"h{pair}", f"r{pair}")) for pair in (1, 2)]
     assert trips == ["40ms", "100ms"]
