@@ -36,20 +36,10 @@ SECONDS = "0.459 2.56 5.24 22.4 29.9 30.6 31.1 30.7"
 
 def published(condition: str, **more: Any) -> dict[str, Any]:
     """A published number as a run's spec.json holds it."""
-    return {
-        "where": "300 ms",
-        "quantity": "rate",
-        "unit": "Mbit/s",
-        "published": 29.7,
-        "published_note": "",
-        "condition": condition,
-        "period_condition": f"{condition}_period",
-        "metric": "client_kbit_s",
-        "flow": "",
-        "scale": 1e-3,
-        "command": "./tcplab run it",
-        **more,
-    }
+    row = {"where": "300 ms", "quantity": "rate", "unit": "Mbit/s", "published": 29.7}
+    ways = {"condition": condition, "period_condition": f"{condition}_period"}
+    how = {"metric": "client_kbit_s", "flow": "", "scale": 1e-3, "command": "./tcplab run it"}
+    return {**row, **ways, **how, "published_note": "", **more}
 
 
 def cells(listing: Listing, row: str) -> tuple[str, ...]:
@@ -57,21 +47,20 @@ def cells(listing: Listing, row: str) -> tuple[str, ...]:
     return found
 
 
+def udp_report(folder: Path, tcp: int, **files: str) -> RunReport:
+    """The report of a UDP flow beside `tcp` flows; of files, _ is a point in the name."""
+    flows = [flow("udp", "top", 6001, "20mbit")]
+    flows += [flow(f"tcp{number}", "right", 5000 + number) for number in range(1, tcp + 1)]
+    texts = {"udp_client_txt": UDP_CLIENT, "udp_server_txt": UDP_SERVER} | files
+    found = {name.replace("_", "."): text for name, text in texts.items()}
+    return make_report(made_run(folder, "udp_fairness", FIFO, flows, {"together": [found]}))
+
+
 @pytest.fixture
 def fair(tmp_path: Path) -> RunReport:
     """A UDP flow with 8.84 of the 20 Mbit/s that it sends, beside TCP flows with 10 and 8."""
-    files = {"udp.client.txt": UDP_CLIENT, "udp.server.txt": UDP_SERVER}
-    files |= {
-        f"tcp{number}.{side}.txt": line(rate)
-        for number, rate in ((1, 10), (2, 8))
-        for side in ("client", "server")
-    }
-    flows = [
-        flow("udp", "top", 6001, "20mbit"),
-        flow("tcp1", "right", 5001),
-        flow("tcp2", "right", 5002),
-    ]
-    return make_report(made_run(tmp_path, "udp_fairness", FIFO, flows, {"together": [files]}))
+    first = {f"tcp1_{side}_txt": line(10) for side in _SIDES}
+    return udp_report(tmp_path, 2, **first, **{f"tcp2_{side}_txt": line(8) for side in _SIDES})
 
 
 def test_a_udp_clients_rate_is_what_it_sent() -> None:
@@ -83,33 +72,16 @@ def test_a_udp_clients_rate_is_what_it_sent() -> None:
 
 def test_udp_beside_tcp_is_told_apart(fair: RunReport) -> None:
     both, tcp = fair.listings
-    assert cells(both, "fifo, together") == (
-        "20",
-        "8.84",
-        "56,822",
-        "102,044",
-        "55.7",
-        "0.217",
-        "18",
-        "0.988",
-    )
+    found = " ".join(cells(both, "fifo, together"))
+    assert found == "20 8.84 56,822 102,044 55.7 0.217 18 0.988"
     assert cells(tcp, "together") == ("2", "18", "0.988", "8", "10", "10  8")
     values = fair.results.measured[0].values
     assert values[metric("flows.total")] == 18_000, "UDP is another transport"
 
 
 def test_a_udp_flow_has_its_own_sources_and_no_counters_of_tcp(tmp_path: Path) -> None:
-    counted = {
-        "before": {},
-        "after": {"top": {"TcpRetransSegs": 0}, "right": {"TcpRetransSegs": 7}},
-    }
-    files = {
-        "udp.client.txt": UDP_CLIENT,
-        "udp.server.txt": UDP_SERVER,
-        "counters.json": json.dumps(counted),
-    }
-    flows = [flow("udp", "top", 6001, "20mbit"), flow("tcp1", "right", 5001)]
-    made = make_report(made_run(tmp_path, "udp_fairness", FIFO, flows, {"together": [files]}))
+    after = {"top": {"TcpRetransSegs": 0}, "right": {"TcpRetransSegs": 7}}
+    made = udp_report(tmp_path, 1, counters_json=json.dumps({"before": {}, "after": after}))
     sources = {row.name: row.source for row in made.table.rows}
     assert sources["iperf server, udp"] == "udp.server.txt, last line"
     assert not any(name.startswith("Retransmitted segments") for name in sources)
@@ -129,12 +101,9 @@ def test_a_run_without_conditions_has_no_effect_of_udp(fair: RunReport) -> None:
 
 def test_a_udp_flow_with_more_than_its_share_is_called_favoured(tmp_path: Path) -> None:
     server = UDP_SERVER.replace("8.84 Mbits", "19.9 Mbits")
-    files = {"udp.client.txt": UDP_CLIENT, "udp.server.txt": server, "tcp1.server.txt": line(5)}
-    flows = [flow("udp", "top", 6001, "20mbit"), flow("tcp1", "right", 5001)]
-    report = make_report(made_run(tmp_path, "udp_fairness", FIFO, flows, {"together": [files]}))
-    assert "1.6 times as much. The queue does not enforce fairness" in " ".join(
-        report.answers[1].paragraphs
-    )
+    report = udp_report(tmp_path, 1, udp_server_txt=server, tcp1_server_txt=line(5))
+    answer = " ".join(report.answers[1].paragraphs)
+    assert "1.6 times as much. The queue does not enforce fairness" in answer
 
 
 @pytest.fixture
@@ -161,25 +130,16 @@ def test_a_published_number_stands_beside_ours_and_one_run_is_no_verdict(
     assert (judged.row.period, judged.row.today) == ((29.6,), (59.4,))
     assert {verdict.word for verdict in judged.verdicts.values()} == {"not run", "not judged"}
     print_report(long_path)
-    for text in (
-        capsys.readouterr().out,
-        long_path.page.read_text(),
-        (long_path.page.parent / "answers.md").read_text(),
-    ):
+    files = [long_path.page, long_path.page.parent / "answers.md"]
+    for text in (capsys.readouterr().out, *(file.read_text() for file in files)):
         assert "29.7" in text and "not judged" in text
 
 
 def test_a_way_that_was_not_run_has_no_column(tmp_path: Path) -> None:
     files = {"flow1.client.txt": client(1, 2, rate=29.6), "flow1.server.txt": line(29.6)}
     number = published("cubic", period_condition=None)
-    run = made_run(
-        tmp_path,
-        "cubic_vs_reno",
-        LONG,
-        [flow("flow1", "right", 5001)],
-        {"cubic": [files]},
-        [number],
-    )
+    flows = [flow("flow1", "right", 5001)]
+    run = made_run(tmp_path, "cubic_vs_reno", LONG, flows, {"cubic": [files]}, [number])
     report = make_report(run)
     assert [report.published.has(way) for way in ("today", "period")] == [True, False]
     assert "settings of its time" not in report.page.read_text()
@@ -187,17 +147,8 @@ def test_a_way_that_was_not_run_has_no_column(tmp_path: Path) -> None:
 
 def test_the_first_seconds_stand_beside_the_published_ones(long_path: RunReport) -> None:
     (early,) = long_path.listings
-    assert cells(early, "published, cubic") == (
-        "0.459",
-        "2.56",
-        "5.24",
-        "22.4",
-        "29.9",
-        "30.6",
-        "31.1",
-        "30.7",
-    )
-    assert cells(early, "ours, cubic, as it was") == ("1", "10", "30", "30", "30", "30", "30", "30")
+    assert " ".join(cells(early, "published, cubic")) == SECONDS
+    assert " ".join(cells(early, "ours, cubic, as it was")) == "1 10 30 30 30 30 30 30"
     assert 'id="first_seconds"' in long_path.page.read_text()
     assert "second 3" in " ".join(long_path.answers[2].paragraphs)
 
@@ -240,13 +191,8 @@ def test_the_droppers_columns_are_the_originals(row: dict[str, str]) -> None:
 def test_published_times_are_shown_for_the_same_requests_only(
     tmp_path: Path, requests: str, rows: int
 ) -> None:
-    parameters = {
-        "bw": "100mbit",
-        "delay": "50us",
-        "jitter": "0s",
-        "loss": "1%",
-        "requests": requests,
-    }
+    parameters = {"bw": "100mbit", "delay": "50us", "jitter": "0s", "loss": "1%"}
+    parameters["requests"] = requests
     said = {"dropping": [{"flow1.client.txt": line(90, seconds)} for seconds in (12.0, 13.0, 14.0)]}
     flows = [{"name": "flow1", "sender": "h1", "receiver": "h2", "port": 5001}]
     (times,) = make_report(made_run(tmp_path, "packet_dropper", parameters, flows, said)).listings
@@ -260,9 +206,8 @@ def swept(
 ) -> tuple[Listing, ...]:
     """The own tables of a sweep over `level` with these rows."""
     blank = dict.fromkeys((metric.name for metric in columns().values()), None)
-    pl.DataFrame(
-        [{"condition": "only", **blank, **row} for row in rows], infer_schema_length=None
-    ).write_csv(folder / "rows.csv")
+    whole = [{"condition": "only", **blank, **row} for row in rows]
+    pl.DataFrame(whole, infer_schema_length=None).write_csv(folder / "rows.csv")
     levels = list(dict.fromkeys(row["level"] for row in rows))
     facts = {
         "format": 1,
@@ -278,18 +223,10 @@ def swept(
 
 
 def test_a_sweep_of_queues_has_a_row_for_each(tmp_path: Path) -> None:
+    all_of_them = {"client_kbit_s": 20_000.0, "total_goodput_kbit_s": 4e4, "jain_index": 0.8}
     rows = [
-        {
-            "level": level,
-            "seed": seed,
-            "flow": name,
-            "goodput_kbit_s": rate,
-            "client_kbit_s": 20_000.0,
-            "total_goodput_kbit_s": 4e4,
-            "jain_index": 0.8,
-            "udp_jitter_ms": 0.1 * seed if name == "udp" else None,
-            "udp_lost_percent": 50.0 if name == "udp" else None,
-        }
+        {"level": level, "seed": seed, "flow": name, "goodput_kbit_s": rate, **all_of_them}
+        | ({"udp_jitter_ms": 0.1 * seed, "udp_lost_percent": 50.0} if name == "udp" else {})
         for level in ("sfq", "fifo")
         for seed in (1, 2, 3)
         for name, rate in (("udp", 9e3), ("tcp1", 1e4), ("tcp2", 3e4))
