@@ -79,7 +79,7 @@ Q = Quantities(__file__)
 
 
 def _by_condition(results: RunResults) -> list[tuple[str, list[float]]]:
-    """Return names and elapsed times: the published ones, if there are any, and each condition's."""
+    """Return names and elapsed times: published ones, if any, then each condition's."""
     times = published_times(results.run.parameters)
     ours = [(called(results, one), Q["ELAPSED"].of(results, one)) for one in results.run.conditions]
     return [*([("published", times)] if times else []), *ours]
