@@ -33,12 +33,7 @@ from topologies.errors import UsageError
 
 LAW = Law("Does it?", "the rate", "a formula", "a paper", 0.1, "A reason.")
 STUDIES = (
-    "slow_start",
-    "reno_sawtooth",
-    "cubic_curve",
-    "loss_formula",
-    "fair_shares",
-    "window_limit",
+    *("slow_start", "reno_sawtooth", "cubic_curve", "loss_formula", "fair_shares", "window_limit"),
 )
 PACKET = ("forward", "sequence", "acknowledgement", "payload")
 
