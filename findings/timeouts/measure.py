@@ -37,8 +37,8 @@ SERVERS = {"syn": "stall", "dns": "stall", "half": "speak"}
 HEAD = """# Time-outs of clients
 
 Seconds until a client with its default settings raises an error, and in brackets the connections
-that it tried (rounds of queries, for DNS). Measured on Linux 7.2 in virtual time, where an hour of
-silence costs a second; `findings/timeouts/measure.py` repeats it.
+that it tried (rounds of queries, for DNS), if more than one. Measured on Linux 7.2 in virtual time
+by `findings/timeouts/measure.py`.
 
 * *{syn}*: the packets to the server are lost. The kernel gives up after 131 s.
 * *{stall}*: the server accepts and reads, and never answers.
@@ -115,6 +115,10 @@ def groups(fault: str) -> list[list[str]]:
     return GROUPS + ([RESOLVERS] if fault == "dns" else [])
 
 
+def _cell(row: dict[str, str]) -> str:
+    return row["seconds"] if row["tries"] == "1" else f"{row['seconds']} ({row['tries']})"
+
+
 def write_page() -> None:
     """Write the page from the table."""
     with TABLE.open() as file:
@@ -122,7 +126,7 @@ def write_page() -> None:
     lines = ["| client | " + " | ".join(FAULTS.values()) + " |", "| --- " * 6 + "|"]
     for name in [name for group in GROUPS for name in group] + RESOLVERS:
         cells = [table.get((name, fault)) for fault in FAULTS]
-        texts = [f"{cell['seconds']} ({cell['tries']})" if cell else "-" for cell in cells]
+        texts = [_cell(cell) if cell else "-" for cell in cells]
         lines.append(f"| {name} {versions()[name]} | " + " | ".join(texts) + " |")
     page = HEAD.format(**FAULTS) + "\n" + "\n".join(lines) + "\n"
     (ROOT / "docs/concepts/timeouts.md").write_text(page)
