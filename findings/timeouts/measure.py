@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections import defaultdict
 from pathlib import Path
 
@@ -33,6 +34,8 @@ FAULTS = {
     "reset": "reset",
     "dns": "no answer of DNS",
 }
+USUAL = {"reset": "0.0", "dns": "10.0 (2)"}
+"""What most clients do under faults that need no column."""
 SERVERS = {"syn": "stall", "dns": "stall", "half": "speak"}
 HEAD = """# Time-outs of clients
 
@@ -115,21 +118,35 @@ def groups(fault: str) -> list[list[str]]:
     return GROUPS + ([RESOLVERS] if fault == "dns" else [])
 
 
-def _cell(row: dict[str, str]) -> str:
+def _cell(row: dict[str, str] | None) -> str:
+    if not row:
+        return "-"
     return row["seconds"] if row["tries"] == "1" else f"{row['seconds']} ({row['tries']})"
 
 
 def write_page() -> None:
     """Write the page from the table."""
     with TABLE.open() as file:
-        table = {(row["client"], row["fault"]): row for row in csv.DictReader(file)}
-    lines = ["| client | " + " | ".join(FAULTS.values()) + " |", "| --- " * 6 + "|"]
-    for name in [name for group in GROUPS for name in group] + RESOLVERS:
-        cells = [table.get((name, fault)) for fault in FAULTS]
-        texts = [_cell(cell) if cell else "-" for cell in cells]
+        table = {(row["client"], row["fault"]): _cell(row) for row in csv.DictReader(file)}
+    clients = [name for group in GROUPS for name in group]
+    columns = [fault for fault in FAULTS if fault not in USUAL]
+    lines = ["| client | " + " | ".join(FAULTS[fault] for fault in columns) + " |"]
+    lines.append("| --- " * (1 + len(columns)) + "|")
+    for name in clients:
+        texts = [table.get((name, fault), "-") for fault in columns]
         lines.append(f"| {name} {versions()[name]} | " + " | ".join(texts) + " |")
-    page = HEAD.format(**FAULTS) + "\n" + "\n".join(lines) + "\n"
-    (ROOT / "docs/concepts/timeouts.md").write_text(page)
+    lines.append("")
+    for fault, usual in USUAL.items():
+        others = [
+            f"{name} {cell}"
+            for name in clients + RESOLVERS
+            if (cell := table.get((name, fault), usual)) != usual
+        ]
+        text = f"*{FAULTS[fault]}*: {usual} for all but {', '.join(others)}."
+        lines += [*textwrap.wrap(text, 100, break_on_hyphens=False), ""]
+    (ROOT / "docs/concepts/timeouts.md").write_text(
+        HEAD.format(**FAULTS) + "\n" + "\n".join(lines[:-1]) + "\n"
+    )
 
 
 def main() -> None:
