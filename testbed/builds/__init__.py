@@ -16,8 +16,7 @@ from typing import TextIO
 
 from topologies.errors import CommandError, TcplabError
 
-FOLDER = "/tmp/tcplab"
-"""The workshop's folder as a sealed command finds it."""
+FOLDER = "/tmp/tcplab"  # the workshop's folder as a sealed command finds it
 
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "HOME": "/tmp"}
 ENVIRONMENT["SOURCE_DATE_EPOCH"] = "0"

@@ -72,16 +72,14 @@ _SETTLED = 2.0
 _BRIEF = 1.0  # seconds; while files are read for longer than that, one may change unseen
 
 FORMAT = 1
-BROUGHT_BY = "tcplab_lab"
-"""The package that brings the lab to an installed copy."""
+BROUGHT_BY = "tcplab_lab"  # the package that brings the lab to an installed copy
 _PACKAGE = find_spec(BROUGHT_BY) if PREFIX else None
 BROUGHT = [
     place / "brought"
     for place in (CODE, *map(Path, _PACKAGE.submodule_search_locations or () if _PACKAGE else ()))
 ]
 """The folders of entries that come with an installed copy; a checkout has none."""
-_CHECKED = "checked"
-"""A folder of the cache: a file for each entry, written at each check."""
+_CHECKED = "checked"  # a folder of the cache: a file for each entry, written at each check
 
 Facts = Mapping[str, Any]
 

@@ -82,8 +82,7 @@ def _names_asked_once() -> Iterator[None]:
 _HEAD = "# name, version, SHA-256, place on a mirror of Debian; as of "
 SNAPSHOT = "https://snapshot.debian.org/archive/debian"
 """Debian's archive of all that it ever published, below the time of a publication."""
-PUBLIC = "https://deb.debian.org/debian"
-"""Debian's public mirror, for systems whose apt knows none."""
+PUBLIC = "https://deb.debian.org/debian"  # Debian's public mirror, for systems whose apt knows none
 _AT_ONCE = 8  # connections to a mirror
 _DECOMPRESS: dict[str, Callable[[bytes], bytes]]
 _DECOMPRESS = {"data.tar.xz": lzma.decompress, "data.tar.gz": gzip.decompress, "data.tar": bytes}

@@ -24,10 +24,8 @@ CORE = CODE / "analysis/flows/core"
 LIBRARY = "_core.abi3.so"
 _NO_NETWORK = re.compile(r"(?i)network|download|resolve host|unable to update")
 _COMPILED = "release/lib_core.so"
-COMES_FOR = "linux x86_64"
-"""The machines whose engine comes with the code; others compile one."""
-SPARSE_INDEX = (1, 68)
-"""Cargo since this version asks its registry for the needed crates alone."""
+COMES_FOR = "linux x86_64"  # the machines whose engine comes with the code; others compile one
+SPARSE_INDEX = (1, 68)  # Cargo since this version asks its registry for the needed crates alone
 
 
 def engine_recipe(released: bool = False) -> Recipe:
@@ -81,7 +79,13 @@ def place_engine(library: Path) -> None:
 
 def compile_engine(library: Path, log: IO[str], environment: Mapping[str, str]) -> None:
     """Compile the sources of this folder to `library`. Raises TcplabError, CommandError."""
-    cargo = _cargo()
+    rustup = Path(os.environ.get("CARGO_HOME") or Path("~/.cargo").expanduser()) / "bin"
+    places = f"{os.environ.get('PATH', '')}:{rustup}:{PATH}"
+    if not shutil.which("cargo", path=places):
+        install_missing(ENGINE)
+    if not (cargo := shutil.which("cargo", path=places)):
+        problem = "The engine is compiled by cargo, which is missing."
+        raise TcplabError(problem, "Install Rust's cargo.")
     variables = {**os.environ, "PYO3_PYTHON": sys.executable, **environment}
     target = Path(variables.get("CARGO_TARGET_DIR", CORE / "target"))
     manifest = ["--locked", "--manifest-path", str(CORE / "Cargo.toml")]
@@ -89,17 +93,6 @@ def compile_engine(library: Path, log: IO[str], environment: Mapping[str, str]) 
     _run([cargo, "build", "--release", "--lib", *manifest, *offline], log, variables)
     shutil.copyfile(target / _COMPILED, library)
     library.chmod(0o755)
-
-
-def _cargo() -> str:
-    """Return the cargo on the PATH, rustup's or the distribution's. Raises TcplabError."""
-    rustup = Path(os.environ.get("CARGO_HOME") or Path("~/.cargo").expanduser()) / "bin"
-    places = f"{os.environ.get('PATH', '')}:{rustup}:{PATH}"
-    if not shutil.which("cargo", path=places):
-        install_missing(ENGINE)
-    if cargo := shutil.which("cargo", path=places):
-        return cargo
-    raise TcplabError("The engine is compiled by cargo, which is missing.", "Install Rust's cargo.")
 
 
 def _fetch_as_later_ones_do(

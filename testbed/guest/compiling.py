@@ -13,8 +13,7 @@ from testbed.guest import compiled_start
 from testbed.guest.compiled_start import ARCHIVE, Row
 from testbed.guest.job_entry import JobContext
 
-COMPILED = "code.pyc"
-"""What the job delivers: a program that runs the job of a command line."""
+COMPILED = "code.pyc"  # what the job delivers: a program that runs the job of a command line
 # A file of code that is not checked against its source (PEP 552).
 _HEADER = MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8)
 _PROGRAM = """

@@ -33,8 +33,7 @@ _MARK = 36  # SO_MARK
 _VNET = struct.Struct("=BBHHHH")  # virtio_net_hdr: flags, kind, head, segment, start, offset
 _NEEDS_CHECKSUM, _FINISHED = 1, bytes(_VNET.size)
 _LONGEST = 1 << 17  # bytes of a packet
-_PASSES = 0x7FFFFFFF
-"""The mark of answers, which no fault hits. Marks of ports are small."""
+_PASSES = 0x7FFFFFFF  # The mark of answers, which no fault hits. Marks of ports are small.
 _NEWER = 1 << 31  # set in the difference of an older sequence number
 
 

@@ -93,22 +93,16 @@ class EthernetFrame:
     @cached_property
     def first(self) -> int:
         """The sequence number of this segment of TCP."""
-        begin = self._inner + 4
-        return int.from_bytes(self.data[begin : begin + 4])
+        return int.from_bytes(self.data[self._inner + 4 : self._inner + 8])
 
     def reset(self, number: int) -> bytes:
         """Return this segment as a RST with that sequence number."""
-        ports, acknowledged = self.ports, self.numbers[1]
-        body = _TCP_HEADER.pack(*ports, number, acknowledged, 5 << 4, _RST | _ACK, 0, 0, 0)
-        return self.data[:ETHERNET] + _packet(*self.ends, TCP, body, 16)
+        return self.data[:ETHERNET] + _reset(self.ends, self.ports, number, self.numbers[1])
 
     def reset_back(self) -> bytes:
         """Return the packet with the RST that its receiver would answer."""
         ack, number = self.numbers
-        number = number if self.flags & _ACK else 0
-        ports = self.ports[::-1]
-        body = _TCP_HEADER.pack(*ports, number, ack, 5 << 4, _RST | _ACK, 0, 0, 0)
-        return _packet(*self.ends[::-1], TCP, body, 16)
+        return _reset(self.ends[::-1], self.ports[::-1], number if self.flags & _ACK else 0, ack)
 
     def unreachable(self, answer: str, mtu: int) -> bytes:
         """Return the packet of ICMP that quotes this one."""
@@ -140,6 +134,11 @@ def checksum(data: bytes) -> int:
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
+
+
+def _reset(ends: tuple[bytes, ...], ports: tuple[int, ...], number: int, ack: int) -> bytes:
+    body = _TCP_HEADER.pack(*ports, number, ack, 5 << 4, _RST | _ACK, 0, 0, 0)
+    return _packet(ends[0], ends[1], TCP, body, 16)
 
 
 def _packet(source: bytes, target: bytes, protocol: int, body: bytes, place: int) -> bytes:

@@ -21,12 +21,9 @@ from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
 from topologies.addresses import ipv6_of
 
-ROOTS = Path("/run/hosts")
-"""A folder for the root of each host's programs in the guest."""
-COMMON = Path("/run/common")
-"""What all hosts see: this computer's folders, devices, processes."""
-LAYERS = Path("/run/layers")
-"""What overlays are made of."""
+ROOTS = Path("/run/hosts")  # a folder for the root of each host's programs in the guest
+COMMON = Path("/run/common")  # what all hosts see: this computer's folders, devices, processes
+LAYERS = Path("/run/layers")  # what overlays are made of
 OF_IMAGE = Path("/run/lab")
 """Where hosts find programs of the lab's image that this computer may lack."""
 IMAGE_PROGRAMS = {
@@ -76,11 +73,11 @@ def make_roots(folders: HostFolders, addresses: Mapping[str, str]) -> None:
     (COMMON / "proc").mkdir()
     _mount("proc", COMMON / "proc", "proc", _NOSUID | _NODEV)
     _name_hosts(COMMON / "etc", addresses)
-    if not folders.of_image:
-        _show_image(COMMON / "lab")
     if folders.of_image:
         with (COMMON / "etc/passwd").open("a") as users:
             users.write(_TCPDUMP)
+    else:
+        _show_image(COMMON / "lab")
 
 
 def make_root(host: str, pid: int, folders: HostFolders) -> None:
@@ -109,22 +106,17 @@ def _show(folder: str, is_written: bool, of_image: bool) -> None:
     """Mount a folder at its path, below an overlay if it is written to."""
     place = COMMON / folder.lstrip("/")
     place.mkdir(parents=True, exist_ok=True)
-    if not is_written:
-        _bring(folder, place, of_image)
-        return
     lower, upper, work = (LAYERS / name / folder.lstrip("/") for name in ("lower", "upper", "work"))
-    for layer in (lower, upper, work):
+    for layer in (lower, upper, work) if is_written else ():
         layer.mkdir(parents=True)
-    _bring(folder, lower, of_image)
-    options = f"lowerdir={lower},upperdir={upper},workdir={work}"
-    _mount("overlay", place, "overlay", _NOATIME | _NODIRATIME, options)
-
-
-def _bring(folder: str, place: Path, of_image: bool) -> None:
+    seen = lower if is_written else place
     if of_image:
-        _mount(folder, place, "", _BIND)
+        _mount(folder, seen, "", _BIND)
     else:
-        _mount("none", place, "hostfs", _QUIET, f"/host{folder}")
+        _mount("none", seen, "hostfs", _QUIET, f"/host{folder}")
+    if is_written:
+        options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+        _mount("overlay", place, "overlay", _NOATIME | _NODIRATIME, options)
 
 
 def _show_image(place: Path) -> None:

@@ -33,10 +33,8 @@ from topologies.disciplines import OFFERED
 from topologies.notation import json_value
 
 ORDERS = Path("/dev/orders")
-LONGEST = 16 << 20
-"""Bytes of a message at most, in either direction."""
-WAITING: dict[str, Any] = {"waiting": True}
-"""What a guest says before it waits for its first order."""
+LONGEST = 16 << 20  # bytes of a message at most, in either direction
+WAITING: dict[str, Any] = {"waiting": True}  # what a guest says before it waits for its first order
 
 
 class OrderLine:
@@ -97,8 +95,7 @@ class StartLine:
 
 
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
-ATTACHED = "attached/"
-"""Folder of the archive with the files that a job brings along."""
+ATTACHED = "attached/"  # folder of the archive with the files that a job brings along
 ORDER = "order.json"
 """The attached file with the order of a guest whose kernel takes none later. An order is an object:
 `data` is what to do, `seed` that of its start line, and the `last` one ends the guest."""

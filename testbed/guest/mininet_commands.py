@@ -16,8 +16,7 @@ from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork, addressing
 from topologies.errors import TcplabError
 
-PLACE = Path("/run/typed")
-"""A folder of programs that the commands need, for what the system lacks."""
+PLACE = Path("/run/typed")  # a folder of programs that the commands need, for what the system lacks
 _STANDING_IN = {
     "killall": 'exec pkill -x "$@"',  # `iperf` ends servers with it
     "python": 'exec python3 "$@"',

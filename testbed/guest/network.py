@@ -233,7 +233,9 @@ class LiveNetwork:
         is_line = self.has_lines and not has_buffers
         made = (shaping.commands(name, each, frame, is_line, of_host) for name, each in shaped)
         lines = list(chain.from_iterable(made))
-        self.batch(node, ["tc"], shaping.changed(lines) if change else lines)
+        if change:  # the queue comes last: tbf sets the limit of a FIFO behind it to its own
+            lines = [line.replace("qdisc add", "qdisc change", 1) for line in lines]
+        self.batch(node, ["tc"], lines)
         if any(discipline(channel.discipline).attributes for _, channel in shaped):
             with network_namespace(self.pid(node)):
                 requests = (shaping.request(name, channel, change) for name, channel in shaped)

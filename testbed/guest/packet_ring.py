@@ -28,16 +28,13 @@ _FOREVER = 0x7FFFFFFF  # ms until an open block is handed over anyway
 _RECORD = struct.Struct("=IIII")
 _MACS, _TAG, _LONGEST = 12, 4, 262144  # bytes: in front of a tag, of it, of a packet
 _HEAD = struct.pack("=IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, _LONGEST, 1)  # nanoseconds, Ethernet
-EMPTY = len(_HEAD)
-"""Bytes of a file without packets."""
+EMPTY = len(_HEAD)  # bytes of a file without packets
 _VLAN = 0x8100
 _BLOCKS = 4
 _MOST, _LEAST = 1 << 20, 1 << 17  # bytes of a block; the longest packet is 65,549
 _TOGETHER = 256 << 20  # bytes of all rings
-HEADERS = 128
-"""Bytes that are kept of a packet where only headers are."""
-WHOLE = 16 << 20
-"""Bytes of a file up to which packets are whole, if no other number is given."""
+HEADERS = 128  # bytes that are kept of a packet where only headers are
+WHOLE = 16 << 20  # bytes of a file up to which packets are whole, if no other number is given
 
 
 def block_size(rings: int) -> int:
@@ -56,8 +53,7 @@ class PacketRing:
     whole: int
     missed: int = 0
     _next: int = 0
-    _taken: int = 0
-    """Packets of the next block that were taken while it was open."""
+    _taken: int = 0  # packets of the next block that were taken while it was open
     _at: int = 0
     _written: int = 0
     _socket: socket.socket = field(init=False)

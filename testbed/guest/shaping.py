@@ -68,24 +68,14 @@ def commands(
     ]
 
 
-def changed(lines: list[str]) -> list[str]:
-    """Return the commands for an interface that has qdiscs of a channel, and packets in them.
-
-    The queue comes last: tbf sets the limit of a FIFO behind it to its own (tbf_change).
-    """
-    return [line.replace("qdisc add", "qdisc change", 1) for line in lines]
-
-
 _LAST = 65000  # preference of a chain's last filter
 _LARGEST = 1 << 17  # bytes of a buffer, which a policer drops if it is larger than this
 
 
 def hook_commands(interface: str) -> list[str]:
     """Return lines that let filters see what leaves: faults in chain 0, then all others."""
-    return [
-        f"qdisc add dev {interface} clsact",
-        f"filter add dev {interface} egress pref {_LAST} matchall action goto chain 1",
-    ]
+    last = f"egress pref {_LAST} matchall action goto chain 1"
+    return [f"qdisc add dev {interface} clsact", f"filter add dev {interface} {last}"]
 
 
 def policer_commands(interface: str, channel: Channel) -> list[str]:
@@ -328,9 +318,9 @@ def compare_reordering(
 def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> InterfaceSetting:
     """Check for one u32 row that matches only the peer's address and leads to 1:1."""
     options = (row.get("options", {}) for row in filters)
-    filtered = [(_destination(each), each["flowid"]) for each in options if "flowid" in each]
-    if filtered != [(peer, "1:1")]:
-        present = ", ".join(f"{address} to {band}" for address, band in filtered) or "none"
+    filtered = [f"{_destination(each)} to {each['flowid']}" for each in options if "flowid" in each]
+    if filtered != [f"{peer} to 1:1"]:
+        present = ", ".join(filtered) or "none"
         problem = f"{interface}: a filter of {peer} to 1:1 was asked for, the kernel has {present}."
         remedy = "Look at the tc lines in log.txt; the kernel needs CONFIG_NET_CLS_U32."
         raise TcplabError(problem, remedy)

@@ -16,8 +16,7 @@ CODE = Path(__file__).resolve().parents[2]
 
 PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
 HOME = "tcplab"
-PREFIX = __name__.removesuffix("testbed.host")
-"""Empty in a checkout, else `tcplab.`."""
+PREFIX = __name__.removesuffix("testbed.host")  # empty in a checkout, else `tcplab.`
 PLACE = CODE.parent if PREFIX else CODE
 """The folder in which Python finds the packages by these names."""
 

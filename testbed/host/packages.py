@@ -16,8 +16,7 @@ from testbed.host import CODE
 from topologies.errors import TcplabError
 from topologies.notation import toml_file
 
-YES = "TCPLAB_YES"
-"""Set by `./tcplab --yes`: missing packages are installed without a question."""
+YES = "TCPLAB_YES"  # set by `./tcplab --yes`: missing packages are installed without a question
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 """The distribution's programs: a user's own ones elsewhere on the PATH do not count."""
 
@@ -30,8 +29,7 @@ TEST = COMPARISON | COMPILER | _GROUPS["kernel"] | _GROUPS["typed"]
 MORE_TESTS = _GROUPS["more_tests"]
 TOOLS = {tool: package for group in _GROUPS.values() for tool, package in group.items()}
 
-MISSING = "Missing here:"
-"""By which the output of a command tells that it lacked a package."""
+MISSING = "Missing here:"  # by which the output of a command tells that it lacked a package
 
 
 class MissingTools(TcplabError):
@@ -57,8 +55,7 @@ def install_command(packages: Iterable[str]) -> str:
 
 def install_missing(tools: Iterable[str]) -> None:
     """Install the packages of missing tools if the user agrees. Raises MissingTools otherwise."""
-    absent = [tool for tool in tools if not present(tool)]
-    if not absent:
+    if not (absent := [tool for tool in tools if not present(tool)]):
         return
     wanted = of_tools(absent)
     problem = f"{MISSING} {', '.join(absent)}."
@@ -75,11 +72,9 @@ def offer_for_tests() -> None:
     """Install packages of tests if the user agrees; else these tests are skipped, with reasons."""
     more = MORE_TESTS if os.environ.get(YES) and os.geteuid() == 0 else {}
     absent = [tool for tool in {**TEST, **more} if not present(tool)]
-    if not absent:
-        return
-    if _is_agreed(of_tools(absent)):
+    if absent and _is_agreed(of_tools(absent)):
         _install(of_tools(absent))
-    else:
+    elif absent:
         print(f"tcplab: tests that need {', '.join(absent)} are skipped.", file=sys.stderr)
         print(f"tcplab: for all tests: {install_command(of_tools(absent))}", file=sys.stderr)
 

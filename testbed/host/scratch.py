@@ -15,8 +15,7 @@ from typing import IO
 
 from topologies.untrusted import remove
 
-LOCK = "lock"
-"""Name of the file in a folder that the folder's process locks."""
+LOCK = "lock"  # name of the file in a folder that the folder's process locks
 _GONE = (FileNotFoundError, NotADirectoryError)
 
 
@@ -90,7 +89,7 @@ _MEMORY = Path("/dev/shm")
 @contextmanager
 def scratch(in_memory: bool = False) -> Iterator[Path]:
     """Provide an empty folder that is gone afterwards, on the disk of $TMPDIR or `in_memory`."""
-    base = _base(_root(in_memory))
+    base = _base(in_memory)
     _remove_orphans(base)
     with gate(base / _GATE):
         folder = Path(tempfile.mkdtemp(dir=base))
@@ -105,16 +104,11 @@ def scratch(in_memory: bool = False) -> Iterator[Path]:
 
 def claimed(name: str) -> IO[str] | None:
     """Lock a name that only this user's processes can take; None while one of them holds it."""
-    file = (_base(_root(in_memory=True)) / name).open("w")
+    file = (_base(in_memory=True) / name).open("w")
     if lock_if_free(file):
         return file
     file.close()
     return None
-
-
-def _root(in_memory: bool) -> Path:
-    usable = in_memory and os.access(_MEMORY, os.W_OK)
-    return _MEMORY if usable else Path(tempfile.gettempdir())
 
 
 def remove_orphans() -> list[Path]:
@@ -143,7 +137,9 @@ def _is_ours(base: Path) -> bool:
     return is_private and status.st_uid == os.geteuid()
 
 
-def _base(root: Path) -> Path:
+def _base(in_memory: bool) -> Path:
+    usable = in_memory and os.access(_MEMORY, os.W_OK)
+    root = _MEMORY if usable else Path(tempfile.gettempdir())
     with suppress(FileExistsError):
         (root / _name()).mkdir(mode=0o700)
     if ours := _bases(root):

@@ -32,8 +32,7 @@ _BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error)
 """What reading a file raises that is damaged, or is no such archive."""
 _GZIP = b"\x1f\x8b"
 _OF_LAB = f"{cache.BROUGHT_BY}/brought/"
-LARGEST = 512 << 20
-"""Bytes of the largest file that is accepted; an image has about 80 MB."""
+LARGEST = 512 << 20  # bytes of the largest file that is accepted; an image has about 80 MB
 LARGEST_MANIFEST = 1 << 20
 
 

@@ -69,8 +69,7 @@ def toolchain() -> str:
 
 RELEASE_FILE = Path(__file__).with_name("release.toml")
 NOT_A_RELEASE = "not a release"
-CHECKOUT = "a checkout"
-"""The lab that comes with this code, which may be newer than the release."""
+CHECKOUT = "a checkout"  # the lab that comes with this code, which may be newer than the release
 
 
 @functools.cache

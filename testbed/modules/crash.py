@@ -145,8 +145,9 @@ _HOLDER = re.compile(
 
 def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
     """Return the same kernel, but one that says who holds its memory; None before Linux 6.10."""
-    patch = kernel_version(kernel.series).accounting_patch
-    return chosen(f"{kernel.name}+{patch}") if patch else None
+    version = kernel_version(kernel.series)
+    patched = f"{kernel.name}+{version.file(version.accounting)}"
+    return chosen(patched) if version.accounting else None
 
 
 def _memory_holders(console: str) -> str:
@@ -191,7 +192,7 @@ def lacks_backtrace(error: TcplabError, out: Path, kernel: KernelChoice) -> bool
         return False
     console = _console(out)
     if _MEMORY_GONE.search(console):
-        return _TRACE not in console or bool(kernel_version(kernel.series).accounting_patch)
+        return _TRACE not in console or bool(kernel_version(kernel.series).accounting)
     return LIMIT not in error.problem and bool(PANIC.search(console)) and "RIP: " not in console
 
 

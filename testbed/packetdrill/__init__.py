@@ -30,8 +30,7 @@ from topologies.notation import json_value
 JOB = "testbed.guest.packetdrill"
 VIRTUAL_SECONDS = 1200.0
 """What a script may take of its own clock: TCP gives up after 924 (tcp_retries2 in tcp(7))."""
-WALL_SECONDS = 120.0
-"""Limit of a script in real seconds, for those that spin: others take a moment."""
+WALL_SECONDS = 120.0  # limit of a script in real seconds, for those that spin: others take a moment
 _MEMORY_MIB = 512
 _OUTPUT_BYTES = 256 << 20
 _MOST_OUTCOMES = 64 << 20  # bytes
@@ -127,7 +126,13 @@ class ScriptRunner:
 
     def _in_guest(self, cases: list[_Numbered], out: Path) -> tuple[bool, TcplabError | None]:
         """Run cases; return whether one has begun, and what ended the guest before its time."""
-        phases, data = {"starting"}, self._data(cases)
+        phases = {"starting"}
+        rows = [
+            {"name": case.name, "script": case.script.file, "arguments": case.arguments}
+            | {"settings": case.settings, "capture": f"{number}.pcap" if self.captures else ""}
+            for number, case in cases
+        ]
+        data = {"cases": rows, "seconds": VIRTUAL_SECONDS, "confined": self.confined}
         files = {name: text for _, case in cases for name, text in case.script.files().items()}
         data["files"] = sorted(files)
         files |= {PROGRAM: self.program.read_bytes(), DRIVER: self.lab.tunnel.read_bytes()}
@@ -144,24 +149,13 @@ class ScriptRunner:
         except TcplabError as error:
             return len(phases) > 1, error
         finally:
-            self._keep_captures(cases, out)
+            for number, case in cases:
+                name = f"{number}.pcap"
+                if self.captures and untrusted.is_file(out, name):
+                    target = self.captures / f"{number}-{Path(case.script.file).stem}.pcap"
+                    with untrusted.opened(out, name) as source, target.open("wb") as kept:
+                        shutil.copyfileobj(source, kept)
         return len(phases) > 1, None
-
-    def _data(self, cases: list[_Numbered]) -> dict[str, Any]:
-        rows = [
-            {"name": case.name, "script": case.script.file, "arguments": case.arguments}
-            | {"settings": case.settings, "capture": f"{number}.pcap" if self.captures else ""}
-            for number, case in cases
-        ]
-        return {"cases": rows, "seconds": VIRTUAL_SECONDS, "confined": self.confined}
-
-    def _keep_captures(self, cases: list[_Numbered], out: Path) -> None:
-        for number, case in cases:
-            name = f"{number}.pcap"
-            if self.captures and untrusted.is_file(out, name):
-                target = self.captures / f"{number}-{Path(case.script.file).stem}.pcap"
-                with untrusted.opened(out, name) as source, target.open("wb") as kept:
-                    shutil.copyfileobj(source, kept)
 
 
 def _rows(out: Path, cases: list[_Numbered]) -> list[dict[str, Any]]:
@@ -231,9 +225,8 @@ def kernel_cases(files: Mapping[str, bytes]) -> list[ScriptCase]:
         text = files[name].decode()
         words, own = called(text), _OWN_VERSION.search(text)
         script = Script(name, text, {other: beside[other] for other in beside if other in words})
-        for version, arguments in variants.items():
-            if own is None or own[1] == version:
-                cases.append(ScriptCase(script, version, arguments))
+        taken = [version for version in variants if own is None or own[1] == version]
+        cases += [ScriptCase(script, version, variants[version]) for version in taken]
     return cases
 
 

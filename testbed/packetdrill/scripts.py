@@ -45,23 +45,27 @@ class Script:
 
 def scripts_in(places: tuple[Path, ...], helpers: Mapping[str, bytes]) -> list[Script]:
     """Return the scripts of files and folders, with `helpers` that they call. Raises UsageError."""
-    found = [script for place in places for script in _at(place)]
+    found: list[Path] = []
+    for place in places:
+        inside = sorted(filter(Path.is_file, place.rglob(f"*{SUFFIX}"))) if place.is_dir() else []
+        if place.is_dir() and not inside:
+            raise UsageError(f"{place} holds no script.", f"A script's name ends in {SUFFIX}.")
+        found += inside or [place]
     if len(found) > _MOST_SCRIPTS:
         raise UsageError(f"{len(found)} scripts are too many at once.", "Name a folder with fewer.")
     return [_script(file, helpers) for file in found]
 
 
-def _at(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    files = sorted(file for file in path.rglob(f"*{SUFFIX}") if file.is_file())
-    if not files:
-        raise UsageError(f"{path} holds no script.", f"A script's name ends in {SUFFIX}.")
-    return files
-
-
 def _script(file: Path, helpers: Mapping[str, bytes]) -> Script:
-    text = _text(file)
+    content = _small(file)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise UsageError(f"{file} is no script: it is not text.", "Name a packetdrill script.")
+    if not text.strip():
+        raise UsageError(f"{file} is empty.", "Name a packetdrill script.")
     near = {other.name: other for other in file.resolve().parent.iterdir() if other.is_file()}
     words = called(text)
     beside = {other: content for other, content in helpers.items() if other in words}
@@ -74,28 +78,12 @@ def called(text: str) -> set[str]:
     return {word for word in _WORD.findall(text) if not word.endswith(SUFFIX)}
 
 
-def _text(file: Path) -> str:
-    """Return the text of a script. Raises UsageError."""
-    content = _small(file)
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise UsageError(f"{file} is no script: it is not text.", "Name a packetdrill script.")
-    if not text.strip():
-        raise UsageError(f"{file} is empty.", "Name a packetdrill script.")
-    return text
-
-
 def _small(file: Path) -> bytes:
     """Return the content of a regular file. Raises UsageError."""
     try:
         if not file.is_file():
-            problem = (
-                f"{file} is no regular file." if file.exists() else f"There is no file {file}."
-            )
-            raise UsageError(problem, "Name a packetdrill script, or a folder of them.")
+            why = f"{file} is no regular file" if file.exists() else f"There is no file {file}"
+            raise UsageError(f"{why}.", "Name a packetdrill script, or a folder of them.")
         with file.open("rb") as opened:
             content = opened.read(LONGEST + 1)
     except OSError as error:

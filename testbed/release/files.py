@@ -61,8 +61,7 @@ libreadline.so.8 librt.so.1 libsqlite3.so.0 libssl.so.3 libstdc++.so.6 libtinfo.
 libuuid.so.1 libz.so.1
 """
 """What Python's own modules and the wheels of PyPI ask for."""
-PACKAGES = "lib/python3/dist-packages"
-"""Where it looks for libraries."""
+PACKAGES = "lib/python3/dist-packages"  # where it looks for libraries
 _START = """\
 #!/bin/sh
 # Python with the C library next to it, whatever this machine has. It is called by its whole path.
@@ -186,8 +185,7 @@ def sources() -> Iterator[str]:
     yield from sorted({f"    {package.name} {package.version}" for package in every})
 
 
-LARGEST = 100_000_000
-"""Bytes that package indexes take of a file."""
+LARGEST = 100_000_000  # bytes that package indexes take of a file
 LAB = "tcplab-lab"
 _NOT_SOURCE = (".*", "runs", "build", "dist", "target", "*.egg-info", "*.so", "__pycache__")
 _C_LIBRARY = re.compile(r"GLIBC_2\.(\d+)")

@@ -44,8 +44,7 @@ from testbed.virtual.sandbox import (
 from topologies.errors import TcplabError
 from topologies.notation import json_value
 
-NUMBER = 8190
-"""The descriptor in the guest's kernel (LINE of testbed/lab/kernel/confine.h)."""
+NUMBER = 8190  # the descriptor in the guest's kernel (LINE of testbed/lab/kernel/confine.h)
 _LOOK = 0.05  # seconds between two looks at the guest while it works
 _PATIENCE = 60.0  # seconds until a guest reads an order: it does at once
 _LENGTH = struct.Struct("<I")
@@ -181,11 +180,7 @@ class RunningGuest:
             raise TcplabError(problem, "The machine is too busy.") from None
 
     def heard(self, patience: float) -> Any:
-        """Return the next message of a guest that takes orders.
-
-        Raises LineSilent after `patience` seconds, TcplabError beyond its limits or if it has
-        ended.
-        """
+        """Return its next message. Raises LineSilent after `patience` seconds, or TcplabError."""
         assert self.line
         pages = ScatteredPages(self.process.pid)
 

@@ -36,8 +36,7 @@ MEMORY_FOLDER, KERNEL_FOLDER = "/dev/shm", "/tmp"
 # glibc from 2.35 on registers memory with the host's kernel, which Linux before 6.13 takes away
 # from the process that it is: it would panic in its first signal.
 _NO_RSEQ = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
-KERNEL_FILES = 1 << 20
-"""Bytes that a kernel may write outside its memory and the run's folder."""
+KERNEL_FILES = 1 << 20  # bytes that a kernel may write outside its memory and the run's folder
 _BESIDE_MEMORY = 64 << 20  # bytes
 _FOREVER = 10**9  # seconds
 _CPU_SLACK = 30  # seconds: the wall clock ends a run before its processor time does
@@ -72,8 +71,7 @@ class Sandbox(ABC):
     line: int = -1
     folders: Mapping[str, Path] = field(default_factory=dict)
 
-    name: ClassVar[str]
-    """What doctor and manifests call it."""
+    name: ClassVar[str]  # what doctor and manifests call it
     end: ClassVar[signal.Signals] = signal.SIGKILL
     """The signal to the first process at which all others end before it does."""
 
@@ -200,8 +198,7 @@ class Supervised(Sandbox):
             os.chown(own, *self.user)
 
 
-KINDS: tuple[type[Sandbox], ...] = (Bubblewrap, Supervised)
-"""The best first."""
+KINDS: tuple[type[Sandbox], ...] = (Bubblewrap, Supervised)  # the best first
 _PATIENCE = 60.0  # seconds
 _NOBODY = 65534
 _ALL_USERS = ["0", "0", "4294967295"]  # user_namespaces(7): every user is itself

@@ -22,8 +22,7 @@ IMAGE = "image.squashfs"
 PACKAGES = "packages.tsv"
 PATIENT = "patient.so"
 LOCK = HERE / "packages.lock"
-BUILD_SPACE = 400_000_000
-"""Bytes: unpacked 200 MB, image 60 MB."""
+BUILD_SPACE = 400_000_000  # bytes: unpacked 200 MB, image 60 MB
 
 LEFT_OUT, LINKS, TEXTS = toml_file(HERE / "image.toml").values()
 LEFT_OUT = tuple(LEFT_OUT)

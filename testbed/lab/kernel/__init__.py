@@ -15,12 +15,9 @@ from topologies.notation import toml_table
 
 HERE = Path(__file__).parent
 VERSIONS, PATCHES = HERE / "versions", HERE / "patches"
-DEFAULT = "7.2"
-"""The kernel of the lab unless another is asked for."""
-OPEN_VSWITCH = "Open vSwitch"
-"""Who lacks it has bridges for switches (testbed.guest.switches)."""
-ORDERS_PATCH = "orders.patch"
-"""The patch of kernels that take orders (testbed.guest.job_entry)."""
+DEFAULT = "7.2"  # the kernel of the lab unless another is asked for
+OPEN_VSWITCH = "Open vSwitch"  # who lacks it has bridges for switches (testbed.guest.switches)
+ORDERS_PATCH = "orders.patch"  # the patch of kernels that take orders (testbed.guest.job_entry)
 
 
 @dataclass(frozen=True)
@@ -56,27 +53,17 @@ class KernelVersion:
     @property
     def patch_files(self) -> list[Path]:
         """The patches, in the order in which they are applied."""
-        return [self._file(name, PATCHES) for name in self.patches]
-
-    @property
-    def accounting_patch(self) -> Path | None:
-        """The patch for a kernel that says who holds its memory, if there is one."""
-        return self._file(self.accounting, PATCHES) if self.accounting else None
+        return [self.file(name) for name in self.patches]
 
     @property
     def config_file(self) -> Path:
         """The settings of the configuration; all others are off."""
-        return self._file(self.config, HERE)
+        return self.file(self.config, HERE)
 
-    def _file(self, name: str, shared: Path) -> Path:
+    def file(self, name: str, shared: Path = PATCHES) -> Path:
+        """Return the path of a file of its folder, or of the shared one."""
         own = VERSIONS / self.series / name
         return own if own.exists() else shared / name
-
-    @property
-    def source_lock(self) -> Path | None:
-        """The package of its source by version and SHA-256, if that is pinned."""
-        file = VERSIONS / self.series / "source.lock"
-        return file if file.exists() else None
 
     def takes(self, version: str) -> bool:
         """Check that the patches are meant for a source of that version."""
@@ -101,8 +88,7 @@ class KernelVersion:
         return self.series == DEFAULT
 
 
-ACCURATE_ECN = "accurate ECN"
-"""A need of flows (tcp_ecn=3)."""
+ACCURATE_ECN = "accurate ECN"  # a need of flows (tcp_ecn=3)
 _ACCURATE_SINCE = "7.0"
 
 

@@ -172,8 +172,7 @@ class KernelChoice:
         return not self.digest and self.name == DEFAULT
 
 
-LAB_KERNEL = KernelChoice()
-"""The kernel that runs unless another is asked for."""
+LAB_KERNEL = KernelChoice()  # the kernel that runs unless another is asked for
 
 
 @dataclass(frozen=True)

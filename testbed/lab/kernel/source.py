@@ -19,8 +19,7 @@ from testbed.lab.kernel.choice import OwnSource
 from topologies.errors import FREE_SPACE, TcplabError
 from topologies.untrusted import digest_of
 
-TARBALL = "source.tar"
-"""In the workshop; tar(1) finds out how it is compressed."""
+TARBALL = "source.tar"  # in the workshop; tar(1) finds out how it is compressed
 _OTHER = "other.tar"
 
 
@@ -94,10 +93,9 @@ def installed(workshop: Workshop, kernel: KernelVersion) -> str:
 
 def from_pinned_package(workshop: Workshop, kernel: KernelVersion) -> str:
     """Fetch the package from the mirror or an archive of past versions; return its name."""
-    if not kernel.source_lock:
+    if not (lock := kernel.file("source.lock")).exists():
         raise TcplabError("no package is pinned.")
-    lock = read_lock(kernel.source_lock)
-    ((package, content),) = contents(lock, kernel.suite, workshop.report, bytes)
+    ((package, content),) = contents(read_lock(lock), kernel.suite, workshop.report, bytes)
     (workshop.folder / package.file).write_bytes(content)
     return unpacked(workshop, workshop.folder / package.file)
 
