@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from queue import SimpleQueue
 from threading import Event
-from typing import Any, Protocol
+from typing import Any
 
 from testbed.lab.ready import Lab
 from testbed.virtual.run import GuestKeeper, keeping_guests
@@ -39,11 +39,6 @@ class Done:
     error: BaseException | None = None
     trace: str = ""
 
-    @classmethod
-    def failed(cls, key: str, error: BaseException) -> Done:
-        """Return the outcome of a task that this error ended."""
-        return cls(key, error=error, trace="".join(traceback.format_exception(error)).strip())
-
     def result(self) -> Any:
         """Return the value, or the TcplabError that ended the task. Raises what is a bug."""
         if self.error and not isinstance(self.error, TcplabError):
@@ -61,22 +56,12 @@ class Listener:
         """News for people."""
 
 
-class Engine(Protocol):
-    """Runs tasks on several workers at once."""
-
-    def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """Yield the results as they come; take tasks as there is room for them.
-
-        What still runs is ended if the caller goes away.
-        """
-
-
 _AHEAD = 2  # tasks for each slot that are taken at once, so that no slot waits for the caller
 
 
 @dataclass
-class _ThreadEngine:
-    """An engine of `slots` threads, which `stop` ends with their guests."""
+class Engine:
+    """`slots` threads that run tasks; `stop` ends them with their guests."""
 
     lab: Lab
     slots: int
@@ -88,28 +73,33 @@ class _ThreadEngine:
     _ended: SimpleQueue[Future[Any]] = field(default_factory=SimpleQueue)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """Yield the results as they come (testbed.engine.Engine)."""
-        waiting, pending = iter(tasks), dict[Future[Any], Task]()
+        """Yield the results as they come; take tasks as there is room for them.
+
+        What still runs is ended if the caller goes away.
+        """
+        waiting, pending = iter(tasks), dict[Future[Any], str]()
         pool = ThreadPoolExecutor(self.slots, "guest", self.keeper.join)
+
+        def submit() -> None:
+            for task in islice(waiting, _AHEAD * self.slots - len(pending)):
+                future = pool.submit(self._perform, task)
+                pending[future] = task.key
+                future.add_done_callback(self._ended.put)
+
         try:
-            self._submit(pool, waiting, pending)
+            submit()
             while pending:
                 future = self._ended.get()
-                key = pending.pop(future).key
-                self._submit(pool, waiting, pending)
-                error = future.exception()
-                yield Done.failed(key, error) if error else Done(key, future.result())
+                key = pending.pop(future)
+                submit()
+                if error := future.exception():
+                    trace = "".join(traceback.format_exception(error)).strip()
+                    yield Done(key, error=error, trace=trace)
+                else:
+                    yield Done(key, future.result())
         finally:
             self.stop.set()
             pool.shutdown(cancel_futures=True)
-
-    def _submit(
-        self, pool: ThreadPoolExecutor, waiting: Iterator[Task], pending: dict[Future[Any], Task]
-    ) -> None:
-        for task in islice(waiting, _AHEAD * self.slots - len(pending)):
-            future = pool.submit(self._perform, task)
-            pending[future] = task
-            future.add_done_callback(self._ended.put)
 
     def _perform(self, task: Task) -> Any:
         def tell(phase: str, elapsed: float) -> None:
@@ -124,7 +114,7 @@ class _ThreadEngine:
 def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
     """Provide an engine of `slots` parallel guests on this machine; all are ended afterwards."""
     with keeping_guests() as keeper:
-        engine = _ThreadEngine(lab, slots, listener, keeper)
+        engine = Engine(lab, slots, listener, keeper)
         try:
             yield engine
         finally:

@@ -187,13 +187,11 @@ class JobContext:
         """Yield what to do: `data`, or one order after the other if the guest was started ahead."""
         if not self.ahead:
             yield data
-        elif not ORDERS.exists():
+            return
+        if not ORDERS.exists():
             yield self._take(json_value(self.attached(ORDER)))
-        else:
-            yield from self._ordered(OrderLine())
-
-    def _ordered(self, orders: OrderLine) -> Iterator[Any]:
-        message = WAITING
+            return
+        orders, message = OrderLine(), WAITING
         while order := orders.next(message):
             yield self._take(order)
             if order["last"]:

@@ -40,7 +40,11 @@ def perform(data: Any, job: JobContext) -> None:
 
     It is on the host's disk before the next case begins: one may stop the guest.
     """
-    folder = _unpacked(data["files"], job)
+    folder = job.work / "scripts"  # with the scripts and what they call
+    folder.mkdir()
+    for place, name in [(job.work, PROGRAM), *((folder, name) for name in data["files"])]:
+        (place / name).write_bytes(job.attached(name))
+        (place / name).chmod(0o755)
     start = []
     if data["confined"]:  # without the host's folders and most rights
         start = ["unshare", "--mount", "sh", "-c", _CONFINE, str(job.delivery.parent)]
@@ -58,16 +62,6 @@ def perform(data: Any, job: JobContext) -> None:
             outcomes.write(json.dumps({"name": case["name"], **outcome}) + "\n")
             outcomes.flush()
             os.fsync(outcomes.fileno())
-
-
-def _unpacked(names: list[str], job: JobContext) -> Path:
-    """Return the folder with the scripts and what they call, in which packetdrill is started."""
-    folder = job.work / "scripts"
-    folder.mkdir()
-    for place, name in [(job.work, PROGRAM), *((folder, name) for name in names)]:
-        (place / name).write_bytes(job.attached(name))
-        (place / name).chmod(0o755)
-    return folder
 
 
 @contextmanager

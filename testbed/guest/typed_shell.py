@@ -65,12 +65,10 @@ class Mailbox:
 
     def printed(self) -> bytes:
         """Outside: what is new."""
-        try:
-            with (self.place / PRINTED).open("rb") as file:
-                file.seek(self.read)
-                text = file.read()
-        except FileNotFoundError:
-            return b""
+        text = b""
+        with suppress(FileNotFoundError), (self.place / PRINTED).open("rb") as file:
+            file.seek(self.read)
+            text = file.read()
         self.read += len(text)
         return text
 
@@ -175,7 +173,9 @@ def _relay(mailbox: Mailbox, stop: Stop, ended: threading.Event) -> None:
     while not (text := mailbox.printed()):
         if stop.wait(INTERVAL):
             return
-    with _raw():
+    before = termios.tcgetattr(0)
+    tty.setraw(0)  # keys go on as they are pressed, also Ctrl-C: it belongs to the other terminal
+    try:
         while True:
             over = stop.wait(0)
             os.write(1, text)
@@ -188,14 +188,5 @@ def _relay(mailbox: Mailbox, stop: Stop, ended: threading.Event) -> None:
             text = mailbox.printed()
             if over and not text:
                 return
-
-
-@contextmanager
-def _raw() -> Iterator[None]:
-    """Pass keys on as they are pressed, also Ctrl-C, which belongs to the terminal inside."""
-    before = termios.tcgetattr(0)
-    tty.setraw(0)
-    try:
-        yield
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)

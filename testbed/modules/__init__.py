@@ -111,7 +111,14 @@ def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
     try:
         output = workshop.run(f"Building {module.name}", command, environment=FIXED, bare=True)
     except CommandError as error:
-        raise TcplabError(_complaint(module, error), "Correct it and build it again.") from None
+        essence = _essence(error.output).splitlines()
+        problem = f"{module.name}.c was not built within 40 s, 2 GB of memory and 64 MB of output."
+        if error.status not in (124, 137) and essence:  # else it reached a limit
+            left = len(essence) - _SHOWN
+            more = [f"... and {left} more lines"] if left > 0 else []
+            lines = [f"{module.name}.c cannot be built:", *essence[:_SHOWN], *more]
+            problem = "\n".join(lines) + "\n"
+        raise TcplabError(problem, "Correct it and build it again.") from None
     product = workshop.folder / "module" / f"{module.name}.ko"
     if product.is_symlink() or not product.is_file():
         raise TcplabError(f"{product.name} was not made.", f"The log is {workshop.log}.")
@@ -123,15 +130,6 @@ def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
         shutil.rmtree(folder, ignore_errors=True)  # another build may do the same
         folder.with_suffix(".log").unlink(missing_ok=True)
     return {"module": module.name, "source": module.digest, "warnings": _essence(output)}
-
-
-def _complaint(module: KernelModule, error: CommandError) -> str:
-    """Return the compiler's own lines with file and line, or which limit was reached."""
-    essence = _essence(error.output).splitlines()
-    if error.status in (124, 137) or not essence:
-        return f"{module.name}.c was not built within 40 s, 2 GB of memory and 64 MB of output."
-    more = [f"... and {len(essence) - _SHOWN} more lines"] if len(essence) > _SHOWN else []
-    return "\n".join([f"{module.name}.c cannot be built:", *essence[:_SHOWN], *more]) + "\n"
 
 
 def _essence(output: str) -> str:

@@ -133,9 +133,9 @@ def test_patches_follow_a_plus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     for name in ("mine.patch", "more.patch"):
         Path(name).write_text(name)
-    own = ingredients("6.12+mine.patch+more.patch")
-    assert own.source is None
-    assert [patch.name for patch in own.patches] == ["mine.patch", "more.patch"]
+    source, patches = ingredients("6.12+mine.patch+more.patch")
+    assert source is None
+    assert [patch.name for patch in patches] == ["mine.patch", "more.patch"]
     choice = chosen("6.12+mine.patch")
     assert (choice.series, bool(choice.digest)) == ("6.12", True)
     assert kernel_recipe(choice).key != kernel_recipe(chosen("6.12")).key

@@ -175,45 +175,35 @@ class KernelChoice:
 LAB_KERNEL = KernelChoice()  # the kernel that runs unless another is asked for
 
 
-@dataclass(frozen=True)
-class OwnIngredients:
-    """The user's parts of a kernel: the source, if any, and patches on it."""
-
-    source: OwnSource | None
-    patches: tuple[Path, ...]
-
-    def digest(self) -> str:
-        """Return the digest of all ingredients; empty without any."""
-        digests = [self.source.digest()] if self.source else []
-        digests += map(digest_of, self.patches)
-        return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16] if digests else ""
-
-
 @cache
 def chosen(text: str) -> KernelChoice:
     """Return the kernel that a text means, typed or from a spec. Raises UsageError."""
     if written := _WRITTEN.fullmatch(text):
         return KernelChoice(**written.groupdict())
-    base, _patches = _parted(text)
-    own = ingredients(text)
-    if own.source:
-        return KernelChoice(text, series_of(version_in(own.source.makefile())).series, own.digest())
-    return KernelChoice(text, kernel_version(base).series, own.digest())
+    source, patches = ingredients(text)
+    version = (
+        series_of(version_in(source.makefile())) if source else kernel_version(_parted(text)[0])
+    )
+    return KernelChoice(text, version.series, _digest(source, patches))
 
 
-def ingredients(name: str) -> OwnIngredients:
-    """Return the user's sources and patches in the name of a kernel. Raises UsageError."""
+def ingredients(name: str) -> tuple[OwnSource | None, tuple[Path, ...]]:
+    """Return the user's source and patches in the name of a kernel. Raises UsageError."""
     base, patches = _parted(name)
-    return OwnIngredients(None if base in all_series() else _source(base), patches)
-
-
-def _source(base: str) -> OwnSource:
+    if base in all_series():
+        return None, patches
     if re.fullmatch(r"[\d.]+", base) and not Path(base).exists():
         kernel_version(base)  # raises, and names the versions
     before, plus, patch = base.rpartition("+")
     if plus and (before in all_series() or Path(before).expanduser().exists()):
         raise UsageError(f"There is no patch {patch[:200]}.", "Name a file that patch(1) takes.")
-    return own_source(base)
+    return own_source(base), patches
+
+
+def _digest(source: OwnSource | None, patches: tuple[Path, ...]) -> str:
+    """Return the digest of the user's parts of a kernel; empty without any."""
+    digests = [*([source.digest()] if source else []), *map(digest_of, patches)]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16] if digests else ""
 
 
 def _parted(name: str) -> tuple[str, tuple[Path, ...]]:
@@ -226,10 +216,10 @@ def _parted(name: str) -> tuple[str, tuple[Path, ...]]:
     return before, (*patches, patch)
 
 
-def require_unchanged(kernel: KernelChoice) -> OwnIngredients:
-    """Return the ingredients of the kernel. Raises TcplabError if they have changed."""
+def require_unchanged(kernel: KernelChoice) -> tuple[OwnSource | None, tuple[Path, ...]]:
+    """Return the user's source and patches of the kernel. Raises TcplabError on a change."""
     own = ingredients(kernel.name)
-    if own.digest() != kernel.digest:
+    if _digest(*own) != kernel.digest:
         problem = f"What {kernel.name} names has changed since it was chosen."
         raise TcplabError(problem, "Start again.")
     return own

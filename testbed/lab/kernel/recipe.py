@@ -43,8 +43,7 @@ SYMBOL_VERSIONS = "Module.symvers"
 
 def pack_tree(build: KernelBuild) -> None:
     """Leave what modules need of the prepared `tree` in the workshop as MODULE_TREE."""
-    command = [*_BASH, f"({PACK_TREE}) >{MODULE_TREE}"]
-    build.workshop.run("Keeping what modules need", command)
+    build.workshop.run("Keeping what modules need", [*_BASH, f"({PACK_TREE}) >{MODULE_TREE}"])
 
 
 def modules_recipe(kernel: Recipe) -> Recipe:
@@ -195,13 +194,12 @@ def configured(
     workshop: Workshop, choice: KernelChoice, given: Path | None = None
 ) -> tuple[KernelBuild, ObtainedSource, str]:
     """Patch and configure a kernel's source; also return its origin and the kernel's release."""
-    own, kernel = choices.require_unchanged(choice), kernel_version(choice.series)
-    build = KernelBuild(
-        kernel, choice, choices.OwnTarball(given) if given else own.source, workshop
-    )
+    own, patches = choices.require_unchanged(choice)
+    kernel = kernel_version(choice.series)
+    build = KernelBuild(kernel, choice, choices.OwnTarball(given) if given else own, workshop)
     source = obtain(workshop, kernel, build.source)
     unpack(build)
-    for patch in [*kernel.patch_files, *own.patches]:
+    for patch in [*kernel.patch_files, *patches]:
         apply(workshop, patch, source, kernel)
     return build, source, configure(build)
 
