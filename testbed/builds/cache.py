@@ -151,10 +151,7 @@ class Entry:
 
 
 def folder() -> Path:
-    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME or ~/.cache; next to the code without a home.
-
-    A home that cannot be written to serves if there is a cache in it.
-    """
+    """Return $TCPLAB_CACHE, or tcplab in $XDG_CACHE_HOME, ~/.cache or the code without a home."""
     if chosen := os.environ.get("TCPLAB_CACHE"):
         return Path(chosen).absolute()
     if chosen := os.environ.get("XDG_CACHE_HOME"):

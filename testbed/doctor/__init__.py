@@ -198,11 +198,7 @@ def privileges(machine: ExaminedMachine) -> Finding:
 
 
 def container(machine: ExaminedMachine) -> Finding:
-    """Check for a container: it shares its host's kernel, which decides what it has.
-
-    Only a container has files of its host mounted; marks alone may come from a disk made of its
-    image.
-    """
+    """Check for a container: only there a file of the host is mounted. It has its host's kernel."""
     name = machine.text("/run/systemd/container")
     if not name and " /etc/hostname " in machine.text("/proc/self/mountinfo"):
         name = next((name for mark, name in _MARKS.items() if machine.exists(mark)), "")

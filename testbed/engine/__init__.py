@@ -73,10 +73,7 @@ class Engine:
     _ended: SimpleQueue[Future[Any]] = field(default_factory=SimpleQueue)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """Yield the results as they come; take tasks as there is room for them.
-
-        What still runs is ended if the caller goes away.
-        """
+        """Yield the results as they come. What still runs ends if the caller goes away."""
         waiting, pending = iter(tasks), dict[Future[Any], str]()
         pool = ThreadPoolExecutor(self.slots, "guest", self.keeper.join)
 

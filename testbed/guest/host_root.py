@@ -197,10 +197,7 @@ class Stranger:
         return "overlay" in Path("/proc/filesystems").read_text()
 
     def settle(self, live: LiveNetwork, host: str) -> None:
-        """Make the root, once. With "udp" the host refuses TCP to the user. Raises OSError.
-
-        Files that can be written to are no programs, and their room is the user's alone.
-        """
+        """Make the root, once. With "udp" the host refuses TCP to the user. Raises OSError."""
         if self.place.exists():
             return
         self.place.mkdir(parents=True)

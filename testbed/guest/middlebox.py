@@ -124,10 +124,7 @@ class Translations:
     count: int = 0
 
     def renew(self, router: str, hosts: Sequence[str]) -> str:
-        """Translate the hosts to a new outer address behind each port; return the first.
-
-        Raises UsageError for a router that is not between them and others, and for too many hosts.
-        """
+        """Translate the hosts to a new address behind each outer port; return the first."""
         topology = self.live.topology
         if router not in topology.named("router"):
             raise UsageError(f"{router} is no router.", "Choose a chain or another shape with one.")

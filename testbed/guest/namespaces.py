@@ -48,12 +48,9 @@ def _enter(descriptor: int) -> None:
 
 def set_sysctl(name: str, value: str) -> str:
     """Set a sysctl in the thread's namespace; return what it then is. Raises OSError."""
-    descriptor = os.open(_sysctl_file(name), os.O_RDWR | os.O_CLOEXEC)
-    try:
-        os.write(descriptor, value.encode())
-        return " ".join(os.pread(descriptor, _LONGEST_SYSCTL, 0).decode().split())
-    finally:
-        os.close(descriptor)
+    with open(_sysctl_file(name), "r+b", buffering=0) as file:
+        file.write(value.encode())
+        return " ".join(os.pread(file.fileno(), _LONGEST_SYSCTL, 0).decode().split())
 
 
 def get_sysctl(name: str) -> str:

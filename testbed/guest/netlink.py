@@ -148,10 +148,7 @@ def apply(requests: Iterable[NetlinkRequest]) -> None:
 
 
 def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
-    """Send requests in one system call. Raises TcplabError for the first that is refused.
-
-    Of those that succeed only the last is answered, which tells that all were seen.
-    """
+    """Send requests at once, of which the last is answered. Raises TcplabError for a refusal."""
     last, messages, number = len(requests) - 1, bytearray(), -1
     for index, each in enumerate(requests):
         flags = _REQUEST | each.flags | (_ACKNOWLEDGE if index == last else 0)

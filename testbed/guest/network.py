@@ -100,17 +100,14 @@ class LiveNetwork:
             found = {name: set_if_known(node, name, value) for name, value in values.items()}
         for name in values:
             if found[name] is None:
-                found[name] = self._set_for_all(name, values[name])
+                # In our own namespace, which in a guest is the first.
+                found[name] = actual = set_if_known("all hosts", name, values[name])
+                if actual is None and HOST_SYSCTLS.get(name) != values[name]:
+                    problem = f"This kernel has no {name}, which was to be {values[name]}."
+                    remedy = "Leave the setting out, or choose a kernel that has it (--kernel)."
+                    raise TcplabError(problem, remedy)
+                (self.absent_sysctls if actual is None else self.shared_sysctls).add(name)
         return {name: actual for name, actual in found.items() if actual is not None}
-
-    def _set_for_all(self, name: str, value: str) -> str | None:
-        """Set a sysctl in our own namespace, which in a guest is the first; None if it has none."""
-        actual = set_if_known("all hosts", name, value)
-        if actual is None and HOST_SYSCTLS.get(name) != value:
-            remedy = "Leave the setting out, or choose a kernel that has it (--kernel)."
-            raise TcplabError(f"This kernel has no {name}, which was to be {value}.", remedy)
-        (self.absent_sysctls if actual is None else self.shared_sysctls).add(name)
-        return actual
 
     def set_initial_window(self, host: str, window: Packets | None) -> list[str]:
         """Set initcwnd of all routes of a host, or the kernel's own; the routes as read back."""
@@ -229,7 +226,8 @@ class LiveNetwork:
         """Make or change qdiscs in a namespace: by tc, or by netlink those that tc may not know."""
         of_host = self.topology.kind(node) == "host"
         has_buffers = of_host and self.topology.segmentation == "on"
-        frame = shaping.buffer(self._frame()) if has_buffers else self._frame()
+        frame = self.topology.mtu.base + shaping.FRAME - ETHERNET.base  # a full one, as tc counts
+        frame = shaping.buffer(frame) if has_buffers else frame
         is_line = self.has_lines and not has_buffers
         made = (shaping.commands(name, each, frame, is_line, of_host) for name, each in shaped)
         lines = list(chain.from_iterable(made))
@@ -251,10 +249,6 @@ class LiveNetwork:
         before = [row for row in self._qdisc_rows(node) if row["dev"] == name]
         self._set_channels(node, [(name, channel)], change=True)
         return before
-
-    def _frame(self) -> int:
-        """Return bytes that tc counts for a full frame on a cable."""
-        return self.topology.mtu.base + shaping.FRAME - ETHERNET.base
 
     @property
     def can_rewind(self) -> bool:
@@ -281,11 +275,9 @@ class LiveNetwork:
 
     def reorderings(self) -> dict[str, list[dict[str, Any]]]:
         """Return what `tc -s -j qdisc show` prints for the port of every host that reorders."""
-        ports = {f"{each.host}-eth0": each.host for each in self.topology.reordering}
-        return {
-            name: [row for row in self._qdisc_rows(host) if row["dev"] == name]
-            for name, host in ports.items()
-        }
+        hosts = {f"{each.host}-eth0": each.host for each in self.topology.reordering}
+        rows = {name: self._qdisc_rows(host) for name, host in hosts.items()}
+        return {name: [row for row in rows[name] if row["dev"] == name] for name in hosts}
 
     def configure(self) -> None:
         """Set sysctls, addresses, routes and neighbours of hosts and routers, and all offloads."""

@@ -131,10 +131,7 @@ class QuietCable(Link):  # type: ignore[misc]
 
 
 def empty_network(shells: bool = False, bridges: bool = False) -> Any:
-    """Return a Mininet to which nodes and cables can be added; `lay` and `start` then make them.
-
-    With `shells` each node holds one; with `bridges` switches are bridges.
-    """
+    """Return a Mininet of nodes with `shells`, or with `bridges` for switches, yet to be made."""
     quiet = BridgeSwitch if bridges else QuietSwitch
     # Skips Mininet.init, which sets resource limits and sysctls of the machine.
     Mininet.inited = True
@@ -169,10 +166,7 @@ def lay(mininet: Any) -> None:
 
 
 def forward(topology: TopologySpec) -> None:
-    """Tell each switch that has a choice who is behind which of its ports. Raises CommandError.
-
-    It would send packets for a silent host, as that of a UDP flow, to all ports (ovs-ofctl(8)).
-    """
+    """Tell each switch that has a choice who is behind its ports: a silent host, too."""
     for switch in topology.named("switch"):
         rows = forwarding(topology, switch)
         if flows := "".join(f'dl_dst={mac},actions=output:"{port}"\n' for mac, port in rows):

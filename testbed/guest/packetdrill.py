@@ -36,10 +36,7 @@ _CONFINE = f'umount --lazy "$0" && exec setpriv --bounding-set={_RIGHTS} "$@"'
 
 
 def perform(data: Any, job: JobContext) -> None:
-    """Run data["cases"], each at most data["seconds"] of virtual time; a line of OUTCOMES each.
-
-    It is on the host's disk before the next case begins: one may stop the guest.
-    """
+    """Run data["cases"], each for data["seconds"] at most; each outcome is on the disk at once."""
     folder = job.work / "scripts"  # with the scripts and what they call
     folder.mkdir()
     for place, name in [(job.work, PROGRAM), *((folder, name) for name in data["files"])]:

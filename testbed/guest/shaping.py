@@ -121,10 +121,7 @@ def microseconds(value: Duration) -> str:
 
 
 def burst(channel: Channel, frame: int = FRAME, of_host: bool = False) -> int:
-    """Return bytes that may leave back to back: two frames, or the rate's in _BURST_TIME.
-
-    A host's own port lets out one frame, which is a whole buffer if segmentation is on.
-    """
+    """Return bytes that may leave back to back: two frames (one of a host), or _BURST_TIME's."""
     least = frame if of_host else 2 * frame
     return max(least, channel.bandwidth.base * _BURST_TIME.base // (8 * 10**9))
 

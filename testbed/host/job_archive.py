@@ -29,10 +29,7 @@ _ONE_PARSER = Lock()
 
 
 def parsed(source: str | bytes) -> ast.Module:
-    """Return the tree of a module. Raises SyntaxError, ValueError.
-
-    By one thread at a time: github.com/python/cpython/issues/106905 (before 3.11.5).
-    """
+    """Return a module's tree, in one thread at a time (python/cpython#106905, before 3.11.5)."""
     with _ONE_PARSER:
         return ast.parse(source)
 

@@ -30,10 +30,7 @@ def lock_if_free(file: IO[str] | int, *, shared: bool = False) -> bool:
 
 @contextmanager
 def gate(path: Path) -> Iterator[None]:
-    """A lock on `path`, a folder, or a file that is made if need be.
-
-    Who makes something and then locks it does both behind a gate, as does who looks for orphans.
-    """
+    """A lock on a path, behind which things are made and locked, and orphans looked for."""
     flags = os.O_RDONLY | os.O_DIRECTORY if path.is_dir() else os.O_RDWR | os.O_CREAT
     descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
     try:

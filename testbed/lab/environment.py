@@ -151,16 +151,15 @@ def install(environment: Environment, lock: str) -> None:
 
 def pip_recipe() -> Recipe:
     """Return the recipe for pip as one file: Debian's Python has none until it is installed."""
-    return Recipe("pip", (PIP_LOCK,), (PIP,), build_pip)
 
+    def build(workshop: Workshop) -> Facts:
+        ((_, packed),) = contents(read_lock(PIP_LOCK), PIP_SUITE, workshop.report)
+        extract(packed, workshop.folder, lambda name: name.endswith(".whl"))
+        (wheel,) = workshop.folder.glob("usr/share/python-wheels/pip-*.whl")
+        wheel.rename(workshop.folder / PIP)
+        return {}
 
-def build_pip(workshop: Workshop) -> Facts:
-    """Leave pip's wheel, which runs as it is, in the workshop. Raises TcplabError."""
-    ((_, packed),) = contents(read_lock(PIP_LOCK), PIP_SUITE, workshop.report)
-    extract(packed, workshop.folder, lambda name: name.endswith(".whl"))
-    (wheel,) = workshop.folder.glob("usr/share/python-wheels/pip-*.whl")
-    wheel.rename(workshop.folder / PIP)
-    return {}
+    return Recipe("pip", (PIP_LOCK,), (PIP,), build)
 
 
 def link_checkout(environment: Environment) -> None:

@@ -37,18 +37,17 @@ def init_part() -> Recipe:
     """Return the recipe for both programs, which run without a C library."""
     names = [*_HEADERS, *(name for names in PROGRAMS.values() for name in names)]
     files = tuple(HERE / name for name in names)
-    return Recipe("init", files, tuple(PROGRAMS), build_init, steps=_FLAGS, tools=toolchain())
 
+    def build(workshop: Workshop) -> Facts:
+        workshop = sealed(workshop, "gcc")
+        for file in files:
+            shutil.copy(file, workshop.folder)
+        for program, sources in PROGRAMS.items():
+            command = ["gcc", *_FLAGS, "-o", program, *sources]
+            workshop.run(f"Compiling the guest's {program}", command)
+        return {}
 
-def build_init(workshop: Workshop) -> Facts:
-    """Leave both programs in the workshop. Raises TcplabError, CommandError."""
-    workshop = sealed(workshop, "gcc")
-    for source in init_part().sources:
-        shutil.copy(source, workshop.folder)
-    for program, sources in PROGRAMS.items():
-        command = ["gcc", *_FLAGS, "-o", program, *sources]
-        workshop.run(f"Compiling the guest's {program}", command)
-    return {}
+    return Recipe("init", files, tuple(PROGRAMS), build, steps=_FLAGS, tools=toolchain())
 
 
 def kernel_part(choice: KernelChoice = LAB_KERNEL, source: Path | None = None) -> Recipe:

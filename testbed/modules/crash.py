@@ -95,10 +95,7 @@ def frames_in(console: str) -> list[StackFrame]:
 
 
 def _place(built: BuiltModule | None, kernel: KernelChoice, frame: StackFrame) -> str:
-    """Return ` at exp.c:12: <the line>` of a module, ` at net/ipv4/tcp.c:12` of a kernel.
-
-    Empty without debugging information.
-    """
+    """Return ` at exp.c:12: <the line>` of a module, ` at net/ipv4/tcp.c:12` of a kernel, or ""."""
     if not built and (not kernel.digest or frame.module):
         return ""
     program = built.with_lines if built else kernel_part(kernel).place / SYMBOLS
@@ -197,10 +194,7 @@ def lacks_backtrace(error: TcplabError, out: Path, kernel: KernelChoice) -> bool
 
 
 def accounting_lab(out: Path, ready: Lab, progress: Progress) -> Lab:
-    """Return the lab for another run: if memory is used up, on a kernel that says who holds it.
-
-    It is built now, which takes minutes; `ready` if it cannot be.
-    """
+    """Return the lab for another run: built now, if memory is used up, with accounting."""
     report = BuildReport()
 
     def step(text: str, share: float | None = None) -> None:

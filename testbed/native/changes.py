@@ -60,10 +60,7 @@ class Journal:
     changes: list[Change] = field(default_factory=list)
 
     def note(self, change: Change, event: Literal["change", "undone"] = "change") -> None:
-        """Add a change, or what is known of it now, or take it out: it was undone.
-
-        The line is on the disk before this returns: after a kill, all before the last are whole.
-        """
+        """Add a change, or what is known of it now, or take it out; on the disk on return."""
         self.changes = _after(self.changes, event, change)
         self.file.write(json.dumps({event: asdict(change)}) + "\n")
         self.file.flush()

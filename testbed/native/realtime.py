@@ -78,21 +78,16 @@ def observe(process: int, proc: Path = Path("/proc")) -> Facts:
         if ended.poll(1000 * _NAP):
             break
         late.append(max(0.0, time.monotonic() - due))
-    after = _counted(proc)
     pressure, stolen = (
         None if old is None or new is None else new - old
-        for old, new in zip(before, after, strict=True)
+        for old, new in zip(before, _counted(proc), strict=True)
     )
     facts: Facts = {"seconds": time.monotonic() - begun, "naps": len(late)}
-    facts |= {"timer_late_seconds": _summary(late), "waited_seconds": sum(waited.values())}
+    late = sorted(late) or [0.0]
+    hundredth = late[min(len(late) - 1, math.ceil(0.99 * len(late)))]
+    lateness = {"median": late[len(late) // 2], "one_in_a_hundred": hundredth, "most": late[-1]}
+    facts |= {"timer_late_seconds": lateness, "waited_seconds": sum(waited.values())}
     return facts | {"pressure_seconds": pressure, "stolen_seconds": stolen}
-
-
-def _summary(late: list[float]) -> dict[str, float]:
-    ordered = sorted(late) or [0.0]
-    at = min(len(ordered) - 1, math.ceil(0.99 * len(ordered)))
-    median, hundredth = ordered[len(ordered) // 2], ordered[at]
-    return {"median": median, "one_in_a_hundred": hundredth, "most": ordered[-1]}
 
 
 def _counted(proc: Path) -> tuple[float | None, float | None]:

@@ -153,11 +153,10 @@ _COMMON = "usr/share/common-licenses"
 
 def notices_recipe() -> Recipe:
     """Return the recipe for the copyright files of all packages in one, and the kernel's."""
-    return Recipe("notices", tuple(DEBIAN), (COPYRIGHT, GPL), build_notices)
+    return Recipe("notices", tuple(DEBIAN), (COPYRIGHT, GPL), _build_notices)
 
 
-def build_notices(workshop: Workshop) -> Facts:
-    """Leave both files in the workshop. Raises TcplabError, CommandError."""
+def _build_notices(workshop: Workshop) -> Facts:
     root = workshop.folder / "root"
     for lock, (suite, _) in DEBIAN.items():
         for _, packed in contents(read_lock(lock), suite, workshop.report):

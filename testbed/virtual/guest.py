@@ -13,7 +13,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
@@ -89,13 +89,12 @@ class GuestLine:
             raise TcplabError("The guest sent what is no message.", "It was ended.") from error
 
     def _exactly(self, count: int, deadline: float, look: Callable[[], None]) -> bytes:
-        content = bytearray()
+        content = b""
         while len(content) < count:
             if is_ready(self.ours.fileno(), _LOOK):
-                try:
+                piece = b""
+                with suppress(OSError):
                     piece = self.ours.recv(count - len(content))
-                except OSError as error:
-                    raise LineClosed from error
                 if not piece:
                     raise LineClosed
                 content += piece
@@ -103,7 +102,7 @@ class GuestLine:
             look()
             if time.monotonic() > deadline:
                 raise LineSilent
-        return bytes(content)
+        return content
 
 
 @contextmanager
@@ -238,16 +237,11 @@ def guest(settings: GuestSettings, code: Path, archive: bytes) -> Iterator[Runni
         guest_line() if settings.takes_orders else nullcontext() as line,
     ):
         given = [line.theirs.fileno()] if line else []
-        descriptors = [job.fileno(), processes.report, *given]
-        end, seen = given[0] if given else -1, settings.folders
-        sandbox = kind(
-            lab, out, code, job.fileno(), processes.report, user, limits, folder, end, seen
-        )
-        command = sandbox.command() + _kernel(settings)
-        with (
-            started(command, console, descriptors, settings.processor) as process,
-            processes.ended(),
-        ):
+        report, end = processes.report, given[0] if given else -1
+        own, seen = (user, limits, folder), settings.folders
+        sandbox = kind(lab, out, code, job.fileno(), report, *own, end, seen)
+        command, opened = sandbox.command() + _kernel(settings), [job.fileno(), report, *given]
+        with started(command, console, opened, settings.processor) as process, processes.ended():
             processes.started()
             if line:
                 line.theirs.close()  # so that the guest's end is noticed

@@ -59,7 +59,7 @@ class GuestProcesses:
 
     @contextmanager
     def ended(self) -> Iterator[None]:
-        """End all of them when the block ends."""
+        """End all of them when the block ends. Raises TcplabError if something stays."""
         try:
             yield
         finally:
@@ -113,14 +113,11 @@ class GuestProcesses:
         os.close(descriptor)
 
     def _end(self) -> None:
-        """Kill what is left and wait for it. Raises TcplabError if something stays."""
         self.listen()
         if self._first is None:
             return
-        try:
+        with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._first, self._signal)
-        except ProcessLookupError:
-            return
         if not is_ready(self._first, _DYING):
             problem = f"Process {self.pid} of a guest cannot be ended within {_DYING:g} s."
             raise TcplabError(problem, "It waits for the disk or the kernel; look at it with ps.")
@@ -128,10 +125,7 @@ class GuestProcesses:
 
 @dataclass
 class GuestBounds:
-    """Limits of all processes of a guest together. `check` raises TcplabError beyond it.
-
-    `second` is a folder of this computer that the guest's kernel writes to, if there is one.
-    """
+    """Limits of all processes of a guest together; `second` is a folder its kernel writes to."""
 
     out: Path
     limits: Limits
@@ -172,10 +166,7 @@ class GuestBounds:
         return len(sizes)
 
     def _files_in(self, folder: str, size: int) -> int:
-        """Count the files of a file system that only the guest sees.
-
-        Its size tells it from the host's, to which the path leads until bubblewrap has left that.
-        """
+        """Count the files of a file system that only the guest sees, which its size tells."""
         if self.processes.pid is None:
             return 0
         try:

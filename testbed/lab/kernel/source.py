@@ -120,10 +120,7 @@ def unpacked(workshop: Workshop, package: Path) -> str:
 
 
 def from_kernel_org(workshop: Workshop, kernel: KernelVersion) -> str:
-    """Download the tarball and check its digest; return its address.
-
-    An unpinned digest is the one of kernel.org's list, trusted as far as TLS goes.
-    """
+    """Download the tarball; its digest is pinned, or else trusted as far as TLS goes."""
     folder, _, name = kernel.url.rpartition("/")
     workshop.report.step(f"Downloading {name}")
     fetcher = Fetcher(proxies())

@@ -24,18 +24,17 @@ _FOLDERS = {file.rpartition("/")[0] for file in FILES}
 
 def tools_recipe() -> Recipe:
     outputs = tuple(Path(file).name for file in FILES)
-    return Recipe("tools", (LOCK,), outputs, build_tools, steps=FILES)
 
+    def build(workshop: Workshop) -> Facts:
+        lock, root = read_lock(LOCK), workshop.folder / "root"
+        for _, packed in contents(lock, SUITE, workshop.report):
+            extract(packed, root, lambda name: name.rpartition("/")[0] in _FOLDERS)
+        for file, output in zip(FILES, outputs, strict=True):
+            shutil.copyfile(root / file, workshop.folder / output)
+            (workshop.folder / output).chmod(0o755)
+        return {"packages": lock.versions}
 
-def build_tools(workshop: Workshop) -> Facts:
-    """Leave the files in the workshop. Raises TcplabError."""
-    lock, root = read_lock(LOCK), workshop.folder / "root"
-    for _, packed in contents(lock, SUITE, workshop.report):
-        extract(packed, root, lambda name: name.rpartition("/")[0] in _FOLDERS)
-    for file in FILES:
-        shutil.copyfile(root / file, workshop.folder / Path(file).name)
-        (workshop.folder / Path(file).name).chmod(0o755)
-    return {"packages": lock.versions}
+    return Recipe("tools", (LOCK,), outputs, build, steps=FILES)
 
 
 def fetched_command(program: str, report: BuildReport) -> list[str]:
