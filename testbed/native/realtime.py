@@ -83,11 +83,14 @@ def observe(process: int, proc: Path = Path("/proc")) -> Facts:
         for old, new in zip(before, _counted(proc), strict=True)
     )
     facts: Facts = {"seconds": time.monotonic() - begun, "naps": len(late)}
+    facts |= {"timer_late_seconds": _summary(late), "waited_seconds": sum(waited.values())}
+    return facts | {"pressure_seconds": pressure, "stolen_seconds": stolen}
+
+
+def _summary(late: list[float]) -> dict[str, float]:
     late = sorted(late) or [0.0]
     hundredth = late[min(len(late) - 1, math.ceil(0.99 * len(late)))]
-    lateness = {"median": late[len(late) // 2], "one_in_a_hundred": hundredth, "most": late[-1]}
-    facts |= {"timer_late_seconds": lateness, "waited_seconds": sum(waited.values())}
-    return facts | {"pressure_seconds": pressure, "stolen_seconds": stolen}
+    return {"median": late[len(late) // 2], "one_in_a_hundred": hundredth, "most": late[-1]}
 
 
 def _counted(proc: Path) -> tuple[float | None, float | None]:

@@ -13,7 +13,7 @@ import pytest
 
 from testbed.builds import BuildReport, Workshop
 from testbed.builds.cache import Entry, Facts, Recipe, ready
-from testbed.builds.debian import fetched, read_lock
+from testbed.builds.debian import contents, read_lock
 from testbed.lab.tools import sealed
 from tests.native.stock_kernel import START, pack_disk
 
@@ -38,7 +38,7 @@ def ubuntu_kernel(address: str) -> Entry:
 
 def _build(workshop: Workshop) -> Facts:
     workshop = sealed(workshop, "dpkg-deb", "zstd")
-    for package, deb in fetched(read_lock(LOCK), "noble", workshop.report):
+    for package, deb in contents(read_lock(LOCK), "noble", workshop.report, bytes):
         (workshop.folder / package.file).write_bytes(deb)
         command = ["dpkg-deb", "--extract", package.file, "unpacked"]
         workshop.run(f"Unpacking {package.file}", command)

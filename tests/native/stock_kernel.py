@@ -17,7 +17,7 @@ from testbed.builds import BuildReport, Workshop
 from testbed.builds.cache import Entry, Facts, Recipe, ready
 from testbed.builds.debian import Apt
 from testbed.host.job_archive import job_archive
-from testbed.host.supervise import CONSOLE, _verdict
+from testbed.host.supervise import CONSOLE, clock_at_end
 from testbed.lab.image import SUITE
 from testbed.lab.ready import Lab
 from testbed.lab.tools import sealed
@@ -90,7 +90,7 @@ def run(entry: Entry, lab: Lab, module: str, data: Any, out: Path, seconds: floa
             timeout=seconds,
             check=False,
         )
-    return _verdict(out, done.returncode)
+    return clock_at_end(out, done.returncode)
 
 
 def _build(workshop: Workshop) -> Facts:
