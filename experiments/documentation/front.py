@@ -3,7 +3,8 @@
 import re
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -57,24 +58,13 @@ def _page(page: str, wide: int, most: int) -> str:
     title = _TITLE.search(page)
     assert title
     parts = [f'<text class="title" x="8" y="22">{title[1]}</text>']
-    lines = _wrapped(title[2], (wide * most - 20) // 8)
+    lines = textwrap.wrap(title[2], (wide * most - 20) // 8, break_on_hyphens=False)
     parts += [f'<text x="8" y="{46 + 18 * at}">{line}</text>' for at, line in enumerate(lines)]
     top, tall = 50 + 18 * len(lines), 0
     for at, picture in enumerate(_PICTURE.findall(page)[:most]):
         tall = max(tall, int(re.findall(r'height="(\d+)"', picture)[0]))
         parts.append(f'<svg x="{wide * at}" y="{top}" width="{wide}"{picture}</svg>')
     return _whole(wide * most, top + tall, parts)
-
-
-def _wrapped(text: str, most: int) -> list[str]:
-    lines = [""]
-    for word in text.split():
-        lines[-1:] = (
-            [f"{lines[-1]} {word}".strip()]
-            if len(lines[-1]) + len(word) < most
-            else [lines[-1], word]
-        )
-    return lines
 
 
 def _stage(run: Path) -> str:
@@ -85,21 +75,17 @@ def _stage(run: Path) -> str:
         moments = [StageFrame(trial, begin + _STEP * frame) for frame in range(_FRAMES)]
         parts.append(f'<g transform="translate(0 {176 * at})">')
         parts.append(f'<text class="name" x="6" y="12">{escape(trial.trial.label)}</text>')
-        parts += [*moments[0].still, *_moving(moments), "</g>"]
+        parts += moments[0].still
+        for number, moment in enumerate(moments):
+            times = f"0;{number / _FRAMES:.3f};{(number + 1) / _FRAMES:.3f}"
+            parts.append(
+                f'<g visibility="{"hidden" if number else "visible"}">'
+                f'<animate attributeName="visibility" values="hidden;visible;hidden"'
+                f' keyTimes="{times}" dur="{_SHOWN * _FRAMES:g}s" calcMode="discrete"'
+                f' repeatCount="indefinite"/>{"".join(moment.moving)}</g>'
+            )
+        parts.append("</g>")
     return _whole(STAGE_WIDE, 176 * len(trials), parts)
-
-
-def _moving(moments: Sequence[StageFrame]) -> Iterator[str]:
-    whole = _SHOWN * len(moments)
-    for at, moment in enumerate(moments):
-        times = f"0;{at / len(moments):.3f};{(at + 1) / len(moments):.3f}"
-        values = "hidden;visible;hidden"
-        yield (
-            f'<g visibility="{"hidden" if at else "visible"}">'
-            f'<animate attributeName="visibility" values="{values}" keyTimes="{times}"'
-            f' dur="{whole:g}s" calcMode="discrete" repeatCount="indefinite"/>'
-            f"{''.join(moment.moving)}</g>"
-        )
 
 
 def _whole(wide: int, tall: int, parts: Sequence[str]) -> str:

@@ -107,10 +107,6 @@ def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRo
     }
 
 
-def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    return _algorithms(spec, folder, proof.expected)
-
-
 def _algorithms(spec: ExperimentSpec, folder: Path, of_others: str = "") -> list[ProofRow]:
     """Prove what flows send with that choose an algorithm, or those that have one `of_others`."""
     flows = [
@@ -184,6 +180,6 @@ def _absent_setting(proof: Proof, _spec: ExperimentSpec, _folder: Path) -> list[
 
 _PROOFS: dict[str, Callable[[Proof, ExperimentSpec, Path], list[ProofRow]]] = {
     "sack_permitted": _sack_permitted,
-    "congestion_control": _congestion_control,
+    "congestion_control": lambda proof, spec, folder: _algorithms(spec, folder, proof.expected),
     "absent_setting": _absent_setting,
 }

@@ -131,17 +131,14 @@ class NameCheck:
         self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or _is_named(scope):
+        is_asked = scope["type"] in ("http", "websocket")
+        names = Headers(scope=scope).getlist("host") if is_asked else []
+        named = _NAMED.fullmatch(names[0]) if len(names) == 1 else None
+        if not is_asked or (named and int(named[1] or 0) <= _LAST_PORT):
             await self._inner(scope, receive, send)
         else:
             sentence = "This server answers to the names 127.0.0.1 and localhost only."
             await refuse(sentence, scope, receive, send)
-
-
-def _is_named(scope: Scope) -> bool:
-    names = Headers(scope=scope).getlist("host")
-    named = _NAMED.fullmatch(names[0]) if len(names) == 1 else None
-    return named is not None and int(named[1] or 0) <= _LAST_PORT
 
 
 async def refuse(sentence: str, scope: Scope, receive: Receive, send: Send) -> None:

@@ -144,11 +144,6 @@ def seeds_of(experiment: str, quick: bool) -> range:
     return range(study.first_seed, study.first_seed + study.seeds[not quick])
 
 
-def as_number(printed: str) -> float:
-    """Read a published number: whole if it was printed so, which shows its precision."""
-    return int(printed) if printed.isdigit() else float(printed)
-
-
 _COUNTS = (
     "With SACK today's settings know losses by time (RACK, RFC 8985), also that of a"
     " retransmission. Those of the time count three duplicate ACKs (RFC 6675) on Linux 7.2; if so"
@@ -260,7 +255,9 @@ def _number(study: str, row: Mapping[str, str], facts: Mapping[str, Any]) -> Tar
     for name in {"scale", "x", "low", "high"} & made.keys():
         above, _, below = str(made[name]).partition("/")
         made[name] = float(above) / float(below or 1)
-    return Target(experiment=study, published=as_number(row[facts["column"]]), **made)
+    printed = row[facts["column"]]
+    published = int(printed) if printed.isdigit() else float(printed)  # which shows its precision
+    return Target(experiment=study, published=published, **made)
 
 
 def _with_repetitions(rows: Sequence[Target]) -> Iterator[Target]:
