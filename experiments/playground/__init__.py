@@ -81,49 +81,39 @@ def changes_from(text: str, channel: Channel, duration: Duration) -> tuple[LinkC
     when, *settings = text.split() or [""]
     if not when:
         return ()
-    at = Duration.parse(when)
+    at, changed = Duration.parse(when), dict[str, Any]()
     if at >= duration or not settings:
         problem = f"'{text[:60]}' changes no link within {duration}."
         raise UsageError(problem, "Write '5s bw=2mbit loss=1%'.")
-    new = dataclasses.replace(channel, **dict[str, Any](map(_changed, settings)))
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        if name not in _CHANGEABLE:
+            problem = f"'{setting[:40]}' is no change of a link."
+            raise UsageError(problem, f"There are {', '.join(_CHANGEABLE)}.")
+        field, kind = _CHANGEABLE[name]
+        changed[field] = kind.parse(value)
+    new = dataclasses.replace(channel, **changed)
     return tuple(LinkChange(at, port, new) for port in ("s1-eth1", "s1-eth2"))
-
-
-def _changed(text: str) -> tuple[str, Any]:
-    name, _, value = text.partition("=")
-    if name not in _CHANGEABLE:
-        problem = f"'{text[:40]}' is no change of a link."
-        raise UsageError(problem, f"There are {', '.join(_CHANGEABLE)}.")
-    field, kind = _CHANGEABLE[name]
-    return field, kind.parse(value)
 
 
 def flows_from(text: str, duration: Duration) -> tuple[Flow, ...]:
     """Return the flows of a text: in cubic+bbr@2s the second starts at 2 s. Raises UsageError."""
-    words = text.split("+")
-    if len(words) > MOST_FLOWS:
-        problem = f"{len(words)} flows are more than the {MOST_FLOWS} that are told apart."
+    parts = text.split("+")
+    if len(parts) > MOST_FLOWS:
+        problem = f"{len(parts)} flows are more than the {MOST_FLOWS} that are told apart."
         raise UsageError(problem, "Name fewer, joined by +.")
-    return tuple(_flow(number, part, duration) for number, part in enumerate(words, 1))
-
-
-def _flow(number: int, text: str, duration: Duration) -> Flow:
-    algorithm, _, late = text.strip().partition("@")
-    start = Duration.parse(late) if late else Duration(0)
-    if not algorithm:
-        raise UsageError(f"Flow {number} has no congestion control.", "Write cubic+bbr@2s.")
-    if start.seconds > duration.seconds - 1:
-        problem = f"Flow {number} starts after {start}, and all end after {duration}."
-        raise UsageError(problem, "Let it start a second before the end or earlier.")
-    return Flow(
-        f"flow{number}",
-        "h1",
-        "h2",
-        duration - start,
-        port=FIRST_PORT + number - 1,
-        start=start,
-        congestion_control=algorithm,
-    )
+    flows = []
+    for number, part in enumerate(parts, 1):
+        algorithm, _, late = part.strip().partition("@")
+        start = Duration.parse(late) if late else Duration(0)
+        if not algorithm:
+            raise UsageError(f"Flow {number} has no congestion control.", "Write cubic+bbr@2s.")
+        if start.seconds > duration.seconds - 1:
+            problem = f"Flow {number} starts after {start}, and all end after {duration}."
+            raise UsageError(problem, "Let it start a second before the end or earlier.")
+        flow = Flow(f"flow{number}", "h1", "h2", duration - start, port=FIRST_PORT + number - 1)
+        flows.append(dataclasses.replace(flow, start=start, congestion_control=algorithm))
+    return tuple(flows)
 
 
 def _condition(parameters: PlaygroundParameters) -> Condition:
