@@ -7,22 +7,23 @@ from pathlib import Path
 import click
 
 from experiments.cli.commands import ClearGroup
-from experiments.cli.options import FILE, FOLDER, workers_option
+from experiments.cli.options import FILE, FOLDER, PATH, option, workers_option
 from experiments.run.request import TESTBEDS
-from labs.definition import catalogue
-from labs.definition.assignment import (
-    class_file,
-    new_course,
-    read_assignment,
-    read_course,
-    variant,
-    variant_from,
-)
+from labs.definition import assignment, catalogue
+from labs.definition.assignment import Assignment, Course
+from labs.definition.spec import LabSpec
+from labs.grading.tables import cell, read_roster
 from labs.instructor import commands as instructor
 from topologies.errors import UsageError
 
-_runs_option = click.option("--out", type=FOLDER, default=Path("runs"), show_default=True)
-_folder = click.argument("folder", type=FOLDER, default=Path())
+_runs_option = option("--out", "", FOLDER, default=Path("runs"))
+_of_student = click.argument(
+    "own",
+    metavar="[FOLDER]",
+    type=FOLDER,
+    default=Path(),
+    callback=lambda _context, _param, folder: assignment.read_assignment(folder),
+)
 
 
 @click.group(cls=ClearGroup)
@@ -44,86 +45,75 @@ def list_command() -> None:
 
 @lab.command("start")
 @click.argument("name", metavar="LAB")
-@click.option("--student", required=True, metavar="ID", help="Your id in the course.")
-@click.option(
+@option("--student", "Your id in the course.", required=True, metavar="ID")
+@option(
     "--variants",
-    "variants_file",
-    type=click.Path(path_type=Path),
+    "The file of variants that your instructor gave out; without it you study by yourself.",
+    PATH,
     metavar="FILE",
-    help="The file of variants that your instructor gave out; without it you study by yourself.",
 )
 @instructor.course_option
-@click.option(
+@option(
     "--language",
+    "Of the handout, if the lab is written in it.",
     default=catalogue.FIRST_LANGUAGE,
-    show_default=True,
     metavar="LANGUAGE",
-    help="Of the handout, if the lab is written in it.",
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: LAB-ID]")
+@option("--out", "[default: LAB-ID]", PATH, metavar="FOLDER")
 def start_command(
-    name: str,
-    student: str,
-    variants_file: Path | None,
-    course_file: Path | None,
-    language: str,
-    out: Path | None,
+    name: str, student: str, variants: Path | None, course: Course, language: str, out: Path | None
 ) -> None:
     """Make a folder with the handout, the runs to do, and answers.toml."""
     from labs.student.hand_in import safe_name
     from labs.student.handout import start
 
     spec = catalogue.find(name, language)
-    if variants_file and course_file:
+    if variants and course != assignment.SELF_STUDY:
         raise UsageError("--variants and --course exclude each other.", "Students use --variants.")
-    own_variant = variant_from(variants_file, spec, student, read_course(course_file))
-    folder = out or Path(f"{name}-{safe_name(own_variant.student)}")
-    start(spec, own_variant, folder)
+    variant = assignment.variant_from(variants, spec, student, course)
+    folder = out or Path(f"{name}-{safe_name(variant.student)}")
+    start(spec, variant, folder)
     click.echo(f"{folder}/handout.html says what to do; then: ./tcplab lab run {folder}")
 
 
 @lab.command("run")
-@_folder
-@click.option(
+@_of_student
+@option(
     "--testbed",
-    type=click.Choice(TESTBEDS),
+    "Lab kernel in virtual time, or this kernel in real time (native, as root).",
+    click.Choice(TESTBEDS),
     default="virtual",
-    show_default=True,
-    help="Lab kernel in virtual time, or this kernel in real time (native, as root).",
 )
-@click.option("--again", is_flag=True, help="Also runs that are there already.")
-def run_command(folder: Path, testbed: str, again: bool) -> None:
+@option("--again", "Also runs that are there already.", is_flag=True, show_default=False)
+def run_command(own: Assignment, testbed: str, again: bool) -> None:
     """Record your predictions and do the lab's runs that are not there yet."""
     from labs.student.runs import carry_out_run, runs_to_make
 
-    assignment = read_assignment(folder)
     made = 0
     try:
-        for run in runs_to_make(assignment, again):
-            place = carry_out_run(assignment, run, testbed)
-            click.echo(f"{run.name}: {place}")
+        for run in runs_to_make(own, again):
+            click.echo(f"{run.name}: {carry_out_run(own, run, testbed)}")
             made += 1
     except UsageError as waits:
         if not made:
             raise
         click.echo(str(waits))
-    click.echo(f"Now the questions: {folder / 'answers.toml'}")
+    click.echo(f"Now the questions: {own.folder / 'answers.toml'}")
 
 
 @lab.command("try")
-@_folder
+@_of_student
 @workers_option
-def try_command(folder: Path, workers: int | None) -> None:
+def try_command(own: Assignment, workers: int | None) -> None:
     """Run your programs on networks like the hidden ones, and say which tests they pass."""
     from labs.measuring.ranges import carry_programs
     from labs.student.runs import own_parts
 
-    assignment = read_assignment(folder)
-    tried = carry_programs(assignment.lab, own_parts(assignment), folder / "tries", workers)
+    tried = carry_programs(own.lab, own_parts(own), own.folder / "tries", workers)
     if not tried:
-        raise UsageError(f"Lab {assignment.lab.name} asks for no program.", "See its handout.")
+        raise UsageError(f"Lab {own.lab.name} asks for no program.", "See its handout.")
     for name, results in tried.items():
-        most = len(assignment.lab.question(name).tests)
+        most = len(own.lab.question(name).tests)
         for network, result in results:
             passed = f"{len(result.passed)} of {most} tests passed"
             failed = f"\n    {result.reason}" if result.reason else ""
@@ -131,9 +121,9 @@ def try_command(folder: Path, workers: int | None) -> None:
 
 
 @lab.command("shell")
-@_folder
-@click.option("--run", "name", default="", metavar="RUN", help="[default: the first]")
-def shell_command(folder: Path, name: str) -> None:
+@_of_student
+@option("--run name", "[default: the first]", default="", show_default=False, metavar="RUN")
+def shell_command(own: Assignment, name: str) -> None:
     """Type commands into h1 and h2 of your network; typed.json records them for grading.
 
     A host's programs are the lab's: tc, sysctl, ss, ping, tcpdump, iperf, python3.
@@ -145,17 +135,17 @@ def shell_command(folder: Path, name: str) -> None:
     if sys.stdin.isatty():
         click.echo(HELP, err=True)
     show = functools.partial(print, end="", flush=True)
-    number = open_shell(read_assignment(folder), name, typed_lines(), show)
-    click.echo(f"{number} lines are in {folder / TYPED}.", err=True)
+    number = open_shell(own, name, typed_lines(), show)
+    click.echo(f"{number} lines are in {own.folder / TYPED}.", err=True)
 
 
 @lab.command("check")
-@_folder
-def check_command(folder: Path) -> None:
+@_of_student
+def check_command(own: Assignment) -> None:
     """Say what is missing or implausible; show no points."""
     from labs.student.hand_in import check
 
-    findings = check(read_assignment(folder))
+    findings = check(own)
     for finding in findings:
         click.echo(f"{finding.where}: {finding.text}")
     wrong = sum(finding.wrong for finding in findings)
@@ -164,27 +154,26 @@ def check_command(folder: Path) -> None:
 
 
 @lab.command("print")
-@_folder
-@click.option("--out", type=FILE, metavar="FILE")
-def print_command(folder: Path, out: Path | None) -> None:
+@_of_student
+@option("--out", "", FILE, metavar="FILE")
+def print_command(own: Assignment, out: Path | None) -> None:
     """Write the handout as PDF, on sheets of A4; needs WeasyPrint."""
     from labs.student.handout import print_handout
 
-    click.echo(print_handout(read_assignment(folder), out))
+    click.echo(print_handout(own, out))
 
 
 @lab.command("pack")
-@_folder
-@click.option("--out", type=FILE, metavar="FILE")
-def pack_command(folder: Path, out: Path | None) -> None:
+@_of_student
+@option("--out", "", FILE, metavar="FILE")
+def pack_command(own: Assignment, out: Path | None) -> None:
     """Make the one file to hand in."""
     from labs.student.hand_in import blanks, check, pack
 
-    assignment = read_assignment(folder)
-    file = pack(assignment, out)
-    if blank := blanks(assignment):
+    file = pack(own, out)
+    if blank := blanks(own):
         click.echo(f"Not answered: {', '.join(blank)}.", err=True)
-    for finding in check(assignment):
+    for finding in check(own):
         if finding.wrong and finding.where not in blank:
             click.echo(f"{finding.where}: {finding.text}", err=True)
     click.echo(f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
@@ -205,19 +194,23 @@ def course_group() -> None:
 
 @course_group.command("new")
 @click.argument("file", type=FILE)
-@click.option(
-    "--name", default="", metavar="NAME", help="The course's name.  [default: the file's]"
+@option(
+    "--name",
+    "The course's name.  [default: the file's]",
+    default="",
+    show_default=False,
+    metavar="NAME",
 )
 def course_command(file: Path, name: str) -> None:
     """Make a course's file with a fresh secret, for the instructor."""
-    course = new_course(file, name or file.stem)
+    course = assignment.new_course(file, name or file.stem)
     click.echo(f"{file} holds the secret of {course.name}. Keep it, and keep it to yourself.")
 
 
 @course_group.command("status")
 @click.argument("folders", metavar="GRADES...", nargs=-1, required=True, type=FOLDER)
-@click.option("--students", "roster", type=FILE, metavar="FILE", help="The class.")
-@click.option("--out", type=FOLDER, metavar="DIR", help="Folder of the tables.")
+@instructor.file_option("--students roster", "The class.")
+@option("--out", "Folder of the tables.", FOLDER, metavar="DIR")
 def status_command(folders: tuple[Path, ...], roster: Path | None, out: Path | None) -> None:
     """Show a row for each student and a column for each graded lab; write tables.
 
@@ -225,58 +218,50 @@ def status_command(folders: tuple[Path, ...], roster: Path | None, out: Path | N
     items.csv with the statistics of each question.
     """
     from labs.grading.gradebook import course_tables, read_graded, status, students_of
-    from labs.grading.tables import cell, read_roster
 
     graded = [read_graded(folder) for folder in folders]
     people = students_of(graded, read_roster(roster) if roster else ())
     rows = [[cell(value) for value in row] for row in status(graded, people)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
-    for name, text in course_tables(graded, people) if out else ():
-        assert out
+        click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+    if out:
         out.mkdir(parents=True, exist_ok=True)
-        (out / name).write_text(text)
+        for name, text in course_tables(graded, people):
+            (out / name).write_text(text)
 
 
 @lab.command("variants")
-@click.argument("name", metavar="LAB")
+@instructor.lab_argument
 @instructor.file_option(
-    "--students", "roster", "A table with a column id, or one id in a line.", required=True
+    "--students roster", "A table with a column id, or one id in a line.", required=True
 )
 @instructor.course_option
-@click.option("--out", type=FILE, metavar="FILE", help="[default: LAB-variants.json]")
-def variants_command(name: str, roster: Path, course_file: Path | None, out: Path | None) -> None:
+@option("--out", "[default: LAB-variants.json]", FILE, metavar="FILE")
+def variants_command(lab: LabSpec, roster: Path, course: Course, out: Path | None) -> None:
     """Write the file that students start from: every variant of the class, without names."""
-    from labs.grading.tables import read_roster
-
-    spec = catalogue.find(name)
     ids = [person.id for person in read_roster(roster)]
-    target = out or Path(f"{name}-variants.json")
-    target.write_text(class_file(read_course(course_file), spec, ids))
-    start = f"./tcplab lab start {name} --student ID --variants {target}"
+    target = out or Path(f"{lab.name}-variants.json")
+    target.write_text(assignment.class_file(course, lab, ids))
+    start = f"./tcplab lab start {lab.name} --student ID --variants {target}"
     click.echo(f"{target}: {len(ids)} variants. Students: {start}")
 
 
 @lab.command("key")
-@click.argument("name", metavar="LAB")
-@click.option("--student", required=True, metavar="ID", help="The student whose run gives the key.")
+@instructor.lab_argument
+@option("--student", "The student whose run gives the key.", required=True, metavar="ID")
 @instructor.course_option
-@click.option("--module", type=FILE, metavar="FILE", help="The student's module.")
+@instructor.file_option("--module", "The student's module.")
 @_runs_option
-def key_command(
-    name: str, student: str, course_file: Path | None, module: Path | None, out: Path
-) -> None:
+def key_command(lab: LabSpec, student: str, course: Course, module: Path | None, out: Path) -> None:
     """The instructor's key of one student: do the student's runs and print every answer."""
     from labs.grading.marking import Marker
     from labs.measuring.ranges import carry_out
 
-    spec = catalogue.find(name)
-    own_variant = variant(read_course(course_file), spec, student)
-    key = carry_out(spec, [own_variant], out, module=module)[0].key(spec)
-    marker = Marker(spec, key, {}, {}, {}, {})
-    for number, question in enumerate(spec.questions, 1):
+    variant = assignment.variant(course, lab, student)
+    key = carry_out(lab, [variant], out, module=module)[0].key(lab)
+    marker = Marker(lab, key, {}, {}, {}, {})
+    for number, question in enumerate(lab.questions, 1):
         answer = marker.expected(question) or "any prediction that was made before the run"
         if question.rubric:
             answer = f"read by a person. {question.rubric} {marker.model(question)}".strip()
@@ -284,64 +269,56 @@ def key_command(
 
 
 @lab.command("ranges")
-@click.argument("name", metavar="LAB")
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 100),
-    default=3,
-    show_default=True,
-    help="Seeds at each corner.",
-)
+@instructor.lab_argument
+@option("--seeds", "Seeds at each corner.", click.IntRange(1, 100), default=3)
 @_runs_option
 @workers_option
-def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> None:
+def ranges_command(lab: LabSpec, seeds: int, out: Path, workers: int | None) -> None:
     """Run the corners of a lab's ranges and say for which its lesson shows."""
     from labs.measuring.ranges import check_ranges
 
-    corners = check_ranges(catalogue.find(name), seeds, out, workers)
+    corners = check_ranges(lab, seeds, out, workers)
     for corner in corners:
         if not corner.lesson:
             values = ", ".join(f"{name} {value}" for name, value in corner.variant.values)
             click.echo(f"not shown: {values}, seed {corner.variant.seed} {corner.problem}")
     successes = sum(corner.lesson for corner in corners)
-    shown = f"The lesson of {name} shows in {successes} of {len(corners)} runs"
+    shown = f"The lesson of {lab.name} shows in {successes} of {len(corners)} runs"
     click.echo(f"{shown} at the corners of its ranges.")
     raise SystemExit(successes < len(corners))
 
 
 @click.command()
-@click.argument("submissions", type=click.Path(path_type=Path))
-@click.option("--lab", "name", required=True, metavar="LAB", help="Which lab was handed in.")
-@click.option(
+@click.argument("submissions", type=PATH)
+@instructor.lab_option
+@option(
     "--out",
+    "Folder of the grades; the same command goes on after a stop.",
+    FOLDER,
     required=True,
-    type=FOLDER,
     metavar="DIR",
-    help="Folder of the grades; the same command goes on after a stop.",
 )
 @instructor.course_option
 @instructor.file_option(
-    "--students", "roster", "The class: columns id, name, email, moodle, canvas as far as known."
+    "--students roster", "The class: columns id, name, email, moodle, canvas as far as known."
 )
 @instructor.file_option(
     "--worksheet",
-    "worksheet",
     "Moodle's grading worksheet as it was downloaded: moodle.csv is that file with grades.",
 )
 @instructor.file_option(
-    "--gradescope-metadata",
-    "gradescope_metadata",
+    "--gradescope-metadata submitters",
     "Gradescope's submission_metadata.json: the hand-in must be of who submitted it.",
 )
 @workers_option
 def grade(
     submissions: Path,
-    name: str,
+    lab: LabSpec,
     out: Path,
-    course_file: Path | None,
+    course: Course,
     roster: Path | None,
     worksheet: Path | None,
-    gradescope_metadata: Path | None,
+    submitters: Path | None,
     workers: int | None,
 ) -> None:
     """Grade a class's hand-ins: repeat each run, compare, and mark the answers.
@@ -351,16 +328,9 @@ def grade(
     from labs.grading.exports import read_submitters
     from labs.grading.files import CourseFiles
     from labs.grading.grade import ClassRequest, grade_all
-    from labs.grading.tables import read_roster
 
-    request = ClassRequest(
-        submissions,
-        catalogue.find(name),
-        read_course(course_file),
-        out,
-        people=read_roster(roster) if roster else (),
-        given=CourseFiles(worksheet, roster),
-        submitters=read_submitters(gradescope_metadata) if gradescope_metadata else (),
-        workers=workers,
-    )
+    people = read_roster(roster) if roster else ()
+    users = read_submitters(submitters) if submitters else ()
+    given = CourseFiles(worksheet, roster)
+    request = ClassRequest(submissions, lab, course, out, people, given, users, workers)
     click.echo(f"{grade_all(request) / 'class.html'}")

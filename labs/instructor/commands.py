@@ -2,47 +2,53 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from experiments.cli.options import FILE, FOLDER, workers_option
+from experiments.cli.options import FILE, FOLDER, Command, option, workers_option
 from labs.definition import catalogue
-from labs.definition.assignment import read_course
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def file_option(flag: str, name: str, text: str, **more: Any) -> Callable[[Command], Command]:
-    """Return an option that names a file."""
-    return click.option(flag, name, type=FILE, metavar="FILE", help=text, **more)
+from labs.definition.assignment import Course, read_course
+from labs.definition.spec import LabSpec
 
 
+def file_option(names: str, text: str, **more: Any) -> Callable[[Command], Command]:
+    return option(names, text, FILE, metavar="FILE", **more)
+
+
+def _find(_context: click.Context, _param: click.Parameter, name: str) -> LabSpec:
+    return catalogue.find(name)
+
+
+lab_argument = click.argument("lab", metavar="LAB", callback=_find)
+lab_option = option(
+    "--lab", "Which lab was handed in.", required=True, metavar="LAB", callback=_find
+)
 course_option = file_option(
-    "--course", "course_file", "The file with the course's secret.  [default: self-study]"
+    "--course",
+    "The file with the course's secret.  [default: self-study]",
+    callback=lambda _context, _param, file: read_course(file),
 )
 
 
 @click.command("preview")
-@click.argument("name", metavar="LAB")
-@click.option(
+@lab_argument
+@option(
     "--variants",
-    type=click.IntRange(1, 1000),
+    "Variants to run; fifty show how even they are.",
+    click.IntRange(1, 1000),
     default=5,
-    show_default=True,
-    help="Variants to run; fifty show how even they are.",
 )
 @course_option
-@click.option("--out", type=FOLDER, metavar="DIR", help="[default: LAB-preview]")
+@option("--out", "[default: LAB-preview]", FOLDER, metavar="DIR")
 @workers_option
 def preview_command(
-    name: str, variants: int, course_file: Path | None, out: Path | None, workers: int | None
+    lab: LabSpec, variants: int, course: Course, out: Path | None, workers: int | None
 ) -> None:
     """Show handouts, keys, the spread of answers, and where the points go."""
     from labs.instructor.preview import run_variants, write_preview
 
-    lab, course = catalogue.find(name), read_course(course_file)
-    folder = out or _folder(name)
+    folder = out or _folder(lab.name)
     folder.mkdir(parents=True, exist_ok=True)
     found = run_variants(lab, variants, folder, course, workers)
     click.echo(write_preview(found, folder))
@@ -50,19 +56,18 @@ def preview_command(
 
 
 @click.command("bank")
-@click.argument("name", metavar="LAB")
-@click.option("--variants", type=click.IntRange(1, 100), default=5, show_default=True)
+@lab_argument
+@option("--variants", "", click.IntRange(1, 100), default=5)
 @course_option
-@click.option("--out", type=FOLDER, metavar="DIR", help="[default: LAB-bank]")
+@option("--out", "[default: LAB-bank]", FOLDER, metavar="DIR")
 @workers_option
 def bank_command(
-    name: str, variants: int, course_file: Path | None, out: Path | None, workers: int | None
+    lab: LabSpec, variants: int, course: Course, out: Path | None, workers: int | None
 ) -> None:
     """Write quiz questions with drawn numbers: GIFT for Moodle, text2qti for Canvas."""
     from labs.instructor.question_bank import write_bank
 
-    lab, course = catalogue.find(name), read_course(course_file)
-    folder = out or Path(f"{name}-bank")
+    folder = out or Path(f"{lab.name}-bank")
     folder.mkdir(parents=True, exist_ok=True)
     for file in write_bank(lab, variants, folder, course, workers):
         click.echo(file)
@@ -70,24 +75,23 @@ def bank_command(
 
 @click.command("oral")
 @click.argument("hand_in", type=click.Path(path_type=Path, exists=True))
-@click.option("--lab", "name", required=True, metavar="LAB", help="Which lab was handed in.")
+@lab_option
 @course_option
-@click.option("--out", type=FILE, metavar="FILE", help="[default: oral-ID.html]")
-def oral_command(hand_in: Path, name: str, course_file: Path | None, out: Path | None) -> None:
+@option("--out", "[default: oral-ID.html]", FILE, metavar="FILE")
+def oral_command(hand_in: Path, lab: LabSpec, course: Course, out: Path | None) -> None:
     """Write questions for an oral exam from a hand-in's answers and frames, then their key."""
     from labs.instructor.oral import write_sheet
 
-    click.echo(write_sheet(hand_in, catalogue.find(name), read_course(course_file), out))
+    click.echo(write_sheet(hand_in, lab, course, out))
 
 
 @click.command("lint")
 @click.argument("names", metavar="[LAB]...", nargs=-1)
-@click.option(
+@option(
     "--variants",
-    type=click.IntRange(0, 1000),
+    "Variants to run: does the claim hold in each? LAB-preview remembers them.",
+    click.IntRange(0, 1000),
     default=0,
-    show_default=True,
-    help="Variants to run: does the claim hold in each? LAB-preview remembers them.",
 )
 @workers_option
 def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> None:
@@ -117,11 +121,15 @@ def _folder(name: str) -> Path:
 
 @click.command("new")
 @click.argument("name", metavar="NAME")
-@click.option("--like", default="", metavar="LAB", help="Copy this lab, with all its languages.")
+@option(
+    "--like",
+    "Copy this lab, with all its languages.",
+    default="",
+    show_default=False,
+    metavar="LAB",
+)
 def new_command(name: str, like: str) -> None:
     """Begin a lab: two files that run, to be changed."""
-    from labs.definition.catalogue import new_lab
-
-    folder = new_lab(name, like)
+    folder = catalogue.new_lab(name, like)
     key = "key.toml" if (folder / "key.toml").is_file() else "key.py"
     click.echo(f"{folder}: change lab.toml and {key}; then ./tcplab lab lint {name}")
