@@ -94,12 +94,13 @@ def read_sheet(file: Path, lab: LabSpec) -> Answers:
     """Return the answers in a file and in files of fixed names next to it. Raises TcplabError."""
     table, _ = _table(file)
 
-    def given(question: Question) -> list[str]:
+    answers = {}
+    for question in lab.questions:
         names = FIXED_FILES.get(question.kind, ())
-        is_there = bool(names) and all((file.parent / name).is_file() for name in names)
-        return _given(table.get(question.id), question) or [*names[:1]] * is_there
-
-    return {question.id: given(question) for question in lab.questions}
+        is_there = all((file.parent / name).is_file() for name in names)
+        given = _given(table.get(question.id), question)
+        answers[question.id] = given or ([*names[:1]] if is_there else [])
+    return answers
 
 
 def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
@@ -107,7 +108,7 @@ def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
     ids = [question.id for question in lab.questions]
     answers, broken = _table(file)
     unknown = [name[:40] for name in answers if name not in ids]
-    sentences = {untrusted.plain(name[:40]): reason for name, reason in broken.items()}
+    sentences = dict(broken)
     for name in unknown[:_MOST_MISSPELT]:
         near = "".join(f"; is {other} meant?" for other in get_close_matches(name, ids, 1))
         sentences[untrusted.plain(name)] = f"no question has this name{near}"
@@ -144,7 +145,6 @@ def _unreadable(file: Path, error: Exception) -> TcplabError:
 
 
 def _salvaged(file: Path, text: str, error: Exception) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the answers of a broken file that can be read one by one. Raises TcplabError."""
     answers: dict[str, Any] = {}
     broken: dict[str, str] = {}
     for entry in _ENTRY.finditer(text):
@@ -168,12 +168,8 @@ def _entry(text: str) -> dict[str, Any]:
 def _given(value: object, question: Question) -> list[str]:
     """Return the answer, cut to a length for a page; numbers may stand without quotation marks."""
     items = value if isinstance(value, list) else [value]
-    texts = [
-        _text(item)
-        for item in items[:50]
-        if isinstance(item, str | int | float) and not isinstance(item, bool)
-    ]
-    given = [text for text in texts if text]
+    written = (item for item in items[:50] if isinstance(item, str | int | float))
+    given = [text for item in written if not isinstance(item, bool) and (text := _text(item))]
     return sorted(set(given)) if question.kind == "choices" else given[:1]
 
 
@@ -257,11 +253,11 @@ def parts_of(
     settings = {}
     for run in lab.runs:
         try:
-            settings[run.name] = chosen_in(lab, run, answers)
+            if chosen := chosen_in(lab, run, answers):
+                settings[run.name] = chosen
         except UsageError:
             continue
-    chosen = {name: texts for name, texts in settings.items() if texts}
-    return OwnParts(module, program, chosen)
+    return OwnParts(module, program, settings)
 
 
 def chosen_in(lab: LabSpec, run: LabRun, answers: Answers) -> tuple[str, ...]:
@@ -272,7 +268,7 @@ def chosen_in(lab: LabSpec, run: LabRun, answers: Answers) -> tuple[str, ...]:
         return ()
     given = answers.get(question.id, [])
     if not given:
-        remedy = f"Write your choice into answers.toml: {question.id} = {_sample(run)!r}."
+        remedy = f"Write your choice into answers.toml: {question.id} = {sample_of(run)!r}."
         raise UsageError(f"The run {run.name} needs your settings.", remedy)
     return _checked(run, given[0], question.id)
 
@@ -280,21 +276,21 @@ def chosen_in(lab: LabSpec, run: LabRun, answers: Answers) -> tuple[str, ...]:
 def _checked(run: LabRun, text: str, question: str) -> tuple[str, ...]:
     words = re.sub(r"\s*=\s*", "=", text).replace(",", " ").split()
     given = dict(word.partition("=")[::2] for word in words)
-    spans = {span.name: span for span in run.chosen}
+    spans = {span.name: span.values for span in run.chosen}
     for name, value in given.items():
         if name not in spans:
             remedy = f"There is {', '.join(spans)}."
             raise UsageError(f"{question}: '{name[:40]}' cannot be chosen.", remedy)
-        if value not in spans[name].values:
-            remedy = f"Choose from {', '.join(spans[name].values)}."
+        if value not in spans[name]:
+            remedy = f"Choose from {', '.join(spans[name])}."
             raise UsageError(f"{question}: {name} cannot be '{value[:40]}'.", remedy)
-    if len(words) != len(given) or (len(given) != 1 if run.one else len(given) != len(spans)):
+    if len(words) != len(given) or len(given) != (1 if run.one else len(spans)):
         wanted = "one setting" if run.one else "a value for each of " + ", ".join(spans)
-        raise UsageError(f"{question}: {wanted} is wanted.", f"Write for example {_sample(run)}.")
+        raise UsageError(f"{question}: {wanted} is wanted.", f"Write for example {sample_of(run)}.")
     return tuple(f"{name}={given[name]}" for name in spans if name in given)
 
 
-def _sample(run: LabRun) -> str:
+def sample_of(run: LabRun) -> str:
     """Return a choice as it is written: first values, which are not the run's good choice."""
     spans = run.chosen[:1] if run.one else run.chosen
     return " ".join(f"{span.name}={span.values[0]}" for span in spans)

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from labs.definition import catalogue
@@ -111,7 +111,6 @@ class Course:
     dates: tuple[Dates, ...] = ()
 
     def dates_of(self, lab: str) -> Dates:
-        """Return the dates of a lab; without an entry it has none."""
         return next((each for each in self.dates if each.lab == lab), Dates(lab))
 
 
@@ -129,14 +128,15 @@ class Variant:
     seed: int
 
 
+def plain_id(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).strip().lower()
+
+
 def student_id(text: str) -> str:
     """Return an id as it is compared: stripped, small letters, one form. Raises UsageError."""
-    student = unicodedata.normalize("NFKC", text).strip().lower()
-    if (
-        not 1 <= len(student) <= _LONGEST_ID
-        or not student.isprintable()
-        or student.startswith((".", "-"))
-    ):
+    student = plain_id(text)
+    is_short = 1 <= len(student) <= _LONGEST_ID
+    if not is_short or not student.isprintable() or student.startswith((".", "-")):
         remedy = f"Use 1 to {_LONGEST_ID} letters and digits."
         raise UsageError(f"'{text[:40]}' cannot be a student's id.", remedy)
     return student
@@ -150,8 +150,7 @@ def variant(course: Course, lab: LabSpec, student: str) -> Variant:
         return drawn_number(course, (lab.name, student, what), among)
 
     values = tuple(
-        (parameter.name, parameter.values[drawn(parameter.name, len(parameter.values))])
-        for parameter in lab.varies
+        (span.name, span.values[drawn(span.name, len(span.values))]) for span in lab.varies
     )
     return Variant(lab.name, student, course.name, values, drawn("seed", _SEEDS))
 
@@ -204,7 +203,6 @@ def read_course(file: Path | None) -> Course:
 
 
 def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
-    """Return the file for students: every variant of a class, under a hash of the id."""
     variants = {
         _hidden(lab.name, student): asdict(variant(course, lab, student)) | {"student": ""}
         for student in students
@@ -243,8 +241,6 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class Assignment:
-    """A lab's folder of one student."""
-
     folder: Path
     lab: LabSpec
     variant: Variant
@@ -288,12 +284,9 @@ def rubric_items(question: Question) -> tuple[RubricItem, ...]:
     shares = [int(share) for share in parts[::2]]
     # Shares such as 33 % three times are thirds. Sums are rounded, so that all items earn all.
     whole = sum(shares) or 1
-    counts = range(len(shares) + 1)
-    upto = [round(question.points * sum(shares[:count]) / whole, 2) for count in counts]
+    upto = [round(question.points * each / whole, 2) for each in accumulate(shares, initial=0)]
     earned = (round(after - before, 2) for before, after in pairwise(upto))
-    return tuple(
-        RubricItem(text.strip(), points) for text, points in zip(parts[1::2], earned, strict=True)
-    )
+    return tuple(map(RubricItem, map(str.strip, parts[1::2]), earned))
 
 
 def common_mistakes(question: Question) -> list[str]:

@@ -27,13 +27,7 @@ from topologies.plugins import additional, registered
 TEXTS, BACKGROUND, DRAWINGS = "questions.toml", "background.md.j2", "drawings.toml"
 FIRST_LANGUAGE = "en"
 _OF_LAB = ("title", "asks", "claim", "goals")
-_LISTED = {
-    "options": "text",
-    "mistakes": "note",
-    "bounds": "text",
-    "others": "text",
-    "tests": "text",
-}
+_LISTED = dict.fromkeys(("options", "bounds", "others", "tests"), "text") | {"mistakes": "note"}
 """Lists of a question whose entries have a text each, and the field that it becomes."""
 _COMMON = {
     "link": "This is the rate of the link, not of the data that arrived.",
@@ -59,12 +53,8 @@ def merged(structure: Mapping[str, Any], texts: Mapping[str, Any], place: str) -
     board = structure.get("leaderboard")
     _same(texts, [*_OF_LAB, "questions", *(["leaderboard"] if board else [])], place)
     ranked = {"leaderboard": {**board, "text": texts["leaderboard"]}} if board else {}
-    return {
-        **structure,
-        **{name: texts[name] for name in _OF_LAB},
-        **ranked,
-        "questions": questions,
-    }
+    plain = {name: texts[name] for name in _OF_LAB}
+    return {**structure, **plain, **ranked, "questions": questions}
 
 
 def _question(structure: Mapping[str, Any], texts: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -81,11 +71,10 @@ def _entries(
 ) -> list[dict[str, Any]]:
     """Return the entries of a list with their texts; one without anything else is its id alone."""
     entries = [entry if isinstance(entry, dict) else {"id": entry} for entry in structure]
+    ids = [entry["id"] for entry in entries]
     if field == "note":
-        texts = {each["id"]: _COMMON[each["id"]] for each in entries if each["id"] in _COMMON} | {
-            **texts
-        }
-    _same(texts, [entry["id"] for entry in entries], place)
+        texts = {name: _COMMON[name] for name in ids if name in _COMMON} | dict(texts)
+    _same(texts, ids, place)
     return [{**entry, field: texts[entry["id"]]} for entry in entries]
 
 
@@ -138,9 +127,8 @@ def find(name: str, language: str = FIRST_LANGUAGE) -> LabSpec:
     if (folder / "text").is_dir():
         texts = table(folder / "text" / language / TEXTS)
         data = merged(data, texts, f"labs/{name}/text/{language}/{TEXTS}")
-    lab: LabSpec = from_data(
-        LabSpec, {"name": name, "language": language, **data}, f"labs/{name}/lab.toml"
-    )
+    whole = {"name": name, "language": language, **data}
+    lab: LabSpec = from_data(LabSpec, whole, f"labs/{name}/lab.toml")
     return lab
 
 

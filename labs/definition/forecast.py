@@ -23,7 +23,7 @@ from labs.definition.assignment import Course, drawn_number, nominal_variant
 from labs.definition.runs import combination_of
 from labs.definition.spec import LabSpec, Mistake, Question
 from topologies.errors import UsageError
-from topologies.units import Duration, Quantity, Rate, Share
+from topologies.units import Duration, Quantity, Share
 
 MSS = 1448
 """Bytes of data in a full segment with time stamps, on Ethernet."""
@@ -49,6 +49,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": min,
     "max": max,
 }
+_ONE = {Duration: 1e9, Share: 1e10}
 _EXAMPLE = "bw / 1000 * (1 - loss) within 20%"
 
 
@@ -82,9 +83,9 @@ def read_rule(text: str) -> Rule:
     return Rule(expression(match["rule"]), width)
 
 
-def read_limit(text: str) -> Rule:
-    """Return the rule of a limit, which has no width. Raises UsageError."""
-    return Rule(expression(text), 0.0)
+def limit(text: str, variables: Mapping[str, float]) -> float:
+    """Return the value of a limit or a known mistake. Raises UsageError."""
+    return Rule(expression(text), 0.0).value(variables)
 
 
 def names_in(text: str) -> set[str]:
@@ -146,17 +147,16 @@ class HiddenNetwork:
 
     @property
     def variables(self) -> dict[str, float]:
-        """The parameters of the run, as a rule may use them."""
-        parameters = vars(self.combination.parameters) | {"link": self._link}
+        """The run's parameters in seconds, bit/s, bytes, or as a share of one."""
+        spec, flow = self.combination.spec, self.combination.spec.flows[0]
+        # The slowest link of the first flow; of one that follows a trace, the mean.
+        link = spec.topology.bottleneck(flow.sender, flow.receiver).bandwidth
+        parameters = vars(self.combination.parameters) | {"link": link}
         return {"mss": float(MSS)} | {
-            name: _plain(value) for name, value in parameters.items() if isinstance(value, Quantity)
+            name: value.base / _ONE.get(type(value), 1.0)
+            for name, value in parameters.items()
+            if isinstance(value, Quantity)
         }
-
-    @property
-    def _link(self) -> Rate:
-        """The slowest link on the way of the first flow; of one that follows a trace, the mean."""
-        spec = self.combination.spec
-        return spec.topology.bottleneck(spec.flows[0].sender, spec.flows[0].receiver).bandwidth
 
 
 def hidden_networks(
@@ -164,7 +164,7 @@ def hidden_networks(
 ) -> list[HiddenNetwork]:
     """Return the networks of a question, on which `own` programs run. Raises UsageError."""
     program, nominal = own.program if own else None, nominal_variant(lab)
-    run = next(run for run in lab.runs if run.name == question.run)
+    run = lab.run(question.run)
 
     def drawn(settings: tuple[str, ...]) -> int:
         return drawn_number(course, (lab.name, question.id, *settings), 2**31 - 1)
@@ -176,12 +176,6 @@ def hidden_networks(
     spans = [[f"{span.name}={value}" for value in span.values] for span in question.hidden]
     chosen = sorted(itertools.product(*spans), key=drawn)[: question.networks]
     return [network(settings) for settings in chosen]
-
-
-def _plain(value: Quantity) -> float:
-    """Return a quantity in seconds, bit/s, bytes, or as a share of one."""
-    one = 1e9 if isinstance(value, Duration) else 1e10 if isinstance(value, Share) else 1.0
-    return value.base / one
 
 
 @dataclass(frozen=True)
@@ -258,14 +252,9 @@ class ScoredRule:
         return round(60 - 40 * math.log10(min(30.0, max(1 / 30, ratio))), 1)
 
     @property
-    def lost_by_width(self) -> float:
-        """The share of the points that a width of more than 10 % takes off."""
-        return self.points(self.width_costs - _FULL)
-
-    @property
-    def lost_by_errors(self) -> float:
-        """The share of the points that truths outside the width take off."""
-        return self.points(self.costs - self.width_costs)
+    def lost(self) -> tuple[float, float]:
+        """The shares of the points for a width of more than 10 %, and for truths outside it."""
+        return self.points(self.width_costs - _FULL), self.points(self.costs - self.width_costs)
 
     @property
     def _nothing(self) -> float:
@@ -274,7 +263,6 @@ class ScoredRule:
 
     @property
     def share(self) -> float:
-        """The share of the points, 0 to 1."""
         return min(1.0, max(0.0, self.points(self._nothing - self.costs)))
 
 
@@ -302,10 +290,9 @@ _ALIKE = 0.02
 
 
 def mistake_in(rule: Rule, question: Question, results: Sequence[HiddenResult]) -> Mistake | None:
-    """Return the known mistake whose rule has the values of this one on all networks."""
     for known in question.mistakes:
-        wrong = read_limit(known.rule)
-        pairs = [(rule.value(each.variables), wrong.value(each.variables)) for each in results]
+        networks = [each.variables for each in results]
+        pairs = [(rule.value(each), limit(known.rule, each)) for each in networks]
         if all(abs(value - other) <= _ALIKE * abs(other) for value, other in pairs):
             return known
     return None

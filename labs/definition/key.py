@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -55,7 +55,6 @@ def _printed(kbyte: float) -> float:
 
 
 def _compared(after: float, before: float, larger: str, same: str, smaller: str) -> str:
-    """Return the right one of three options, within a twentieth."""
     return larger if after > 1.05 * before else smaller if after < 0.95 * before else same
 
 
@@ -110,11 +109,12 @@ class _Names(dict[str, Any]):
     """Values of settings and faults (RANGE.SETTING, 1 if drawn), and of numbers and measures."""
 
     def __init__(self, key: WrittenKey, runs: Mapping[str, Any], variables: Variables):
-        faults = ((span, value) for span in key.lab.varies if span.hidden for value in span.values)
-        names = (f"{span.name}.{value.partition('=')[0]}" for span, value in faults)
-        super().__init__(dict.fromkeys(names, 0.0))
-        plain = {name: each.base / _UNITS.get(type(each), 1.0) for name, each in variables.items()}
-        self.update(plain)
+        super().__init__()
+        for span in (span for span in key.lab.varies if span.hidden):
+            names = (f"{span.name}.{value.partition('=')[0]}" for value in span.values)
+            self.update(dict.fromkeys(names, 0.0))
+        for name, each in variables.items():
+            self[name] = each.base / _UNITS.get(type(each), 1.0)
         self.runs, self.numbers = runs, key.file.numbers
 
     def __contains__(self, name: object) -> bool:
@@ -164,11 +164,10 @@ class WrittenKey:
             names.update(answers)
             return float(names.value(text))
 
-        following = (each.id for each in self.lab.questions if each.follows)
-        return {name: partial(derived, self.file.numbers[name]) for name in following}
+        numbers = self.file.numbers
+        return {q.id: partial(derived, numbers[q.id]) for q in self.lab.questions if q.follows}
 
     def lesson(self, runs: Mapping[str, Any]) -> bool:
-        """Return whether the runs show the claim."""
         return bool(_Names(self, runs, {}).value(self.file.lesson))
 
     def key(self, runs: Mapping[str, Any], variables: Variables) -> Key:
@@ -179,9 +178,9 @@ class WrittenKey:
             numbers={name: names[name] for name in file.numbers},
             choices=dict(self._choices(names)),
             mistakes={name: names.values_of(wrong) for name, wrong in file.mistakes.items()},
-            frames=self._frames(runs, file.frames.items()),
+            frames={name: self._frames(runs, name, text) for name, text in file.frames.items()},
             wrong_frames={
-                name: self._frames(runs, wrong.items(), name)
+                name: {each: self._frames(runs, name, text) for each, text in wrong.items()}
                 for name, wrong in file.wrong_frames.items()
             },
             measured={
@@ -201,21 +200,15 @@ class WrittenKey:
                 after, before = names.value(right[0]), names.value(right[1])
                 yield question, {_compared(after, before, *right[2:])}
 
-    def _frames(
-        self, runs: Mapping[str, Any], events: Iterable[tuple[str, str]], question: str = ""
-    ) -> dict[str, Frames]:
-        """Return frames by name, which is that of the question unless one is given."""
-        found: dict[str, Frames] = {}
-        for name, text in events:
-            asked = self.lab.question(question or name)
-            event, _, without = text.partition(" without ")
-            read = partial(runs[asked.run].frames, asked.capture)
-            others = read(without) if without else {}
-            frames = read(event.removeprefix("first "))
-            numbers = sorted(frames.keys() - others.keys())
-            shown = numbers[:1] if event.startswith("first ") else numbers
-            found[name] = {number: frames[number] for number in shown}
-        return found
+    def _frames(self, runs: Mapping[str, Any], question: str, text: str) -> Frames:
+        asked = self.lab.question(question)
+        event, _, without = text.partition(" without ")
+        read = partial(runs[asked.run].frames, asked.capture)
+        others = read(without) if without else {}
+        frames = read(event.removeprefix("first "))
+        numbers = sorted(frames.keys() - others.keys())
+        shown = numbers[:1] if event.startswith("first ") else numbers
+        return {number: frames[number] for number in shown}
 
 
 def key_module(name: str) -> Any:

@@ -37,15 +37,14 @@ def settings(
     These are its own settings, the student's values and choices, and the module. Of a name that is
     set twice the later counts: a fault is drawn over what was asked for.
     """
-    drawn = (
-        value if "=" in value else f"{name}={value}" for name, value in values if name in run.varies
-    )
-    module = [f"module={own.module}"] if run.module else []
-    program = []
+    varied = [(name, value) for name, value in values if name in run.varies]
+    drawn = (value if "=" in value else f"{name}={value}" for name, value in varied)
+    texts = [*run.settings, *drawn, *own.settings.get(run.name, ())]
+    if run.module:
+        texts.append(f"module={own.module}")
     if run.program and own.program:
-        program = [f"sender={own.program / SENDER}", f"receiver={own.program / RECEIVER}"]
-    texts = [*run.settings, *drawn, *own.settings.get(run.name, ()), *module, *program]
-    named = {name: value for name, _, value in (text.partition("=") for text in texts)}
+        texts += [f"sender={own.program / SENDER}", f"receiver={own.program / RECEIVER}"]
+    named = dict(text.partition("=")[::2] for text in texts)
     return [f"{name}={value}" for name, value in named.items()]
 
 
@@ -79,7 +78,6 @@ def told(lab: LabSpec, variant: Variant) -> Variant:
 
 
 def seeds_of(run: LabRun, variant: Variant) -> tuple[int, ...]:
-    """Return the seeds of a run, counted up from the student's."""
     return tuple(range(variant.seed, variant.seed + run.seeds))
 
 
@@ -96,10 +94,8 @@ def run_folder(folder: Path, name: str) -> Path | None:
     place = folder / FOLDER / name
     if (place / "manifest.json").is_file():
         return place
-    finished = sorted(
-        file.parent for file in place.glob("*/*/manifest.json") if not file.parent.is_symlink()
-    )
-    return finished[-1] if finished else None
+    folders = (file.parent for file in place.glob("*/*/manifest.json"))
+    return max((each for each in folders if not each.is_symlink()), default=None)
 
 
 def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:
@@ -109,10 +105,8 @@ def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:
         kinds = get_type_hints(find(run.experiment).parameters())
         for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
             if isinstance(kinds.get(name), type) and issubclass(kinds[name], Quantity):
-                quantity = kinds[name].parse(value)
-                variables |= {f"{run.name}.{name}": quantity} | (
-                    {name: quantity} if name in run.varies else {}
-                )
+                names = [f"{run.name}.{name}", *([name] if name in run.varies else [])]
+                variables |= dict.fromkeys(names, kinds[name].parse(value))
     faults = (f"{name}.{value.partition('=')[0]}" for name, value in variant.values if "=" in value)
     return variables | dict.fromkeys(faults, Count(1))
 
@@ -126,7 +120,6 @@ def example_module(folder: Path) -> Path:
 
 
 def example_specs(lab: LabSpec, variant: Variant, runs: Sequence[LabRun]) -> list[ExperimentSpec]:
-    """Return what runs of a variant ask for, with the package's module and the lab's choices."""
     with TemporaryDirectory() as folder:
         own = examples_of(lab, example_module(Path(folder)))
         return [combination_of(run, variant, own).spec for run in runs]

@@ -9,6 +9,7 @@ has its own guest, which differs in the values of sysctls only.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from labs.definition.spec import OtherKernel, Question
@@ -28,7 +29,6 @@ _ALLOWED = toml_file(Path(__file__).with_suffix(".toml"))
 
 
 def _pattern(text: str) -> str:
-    """Return a pattern of scripts.toml with its parts."""
     return re.sub(r"<([A-Z_]+)>", lambda match: _pattern(_ALLOWED["parts"][match[1]]), text)
 
 
@@ -47,8 +47,7 @@ def check_statements(script: Script) -> None:
     descriptors: set[str] = set()
     for number, tokens in _lines(script.text):
         if not _PACKET.fullmatch(tokens):
-            place = f"Line {number} of '{script.name}'"
-            descriptors |= _opened_by(tokens, place, descriptors)
+            descriptors |= _opened_by(tokens, f"Line {number} of '{script.name}'", descriptors)
     if not outbound_lines(script):
         remedy = "Add one, such as: +0 > P. 1:1001(1000) ack 1"
         raise UsageError(f"'{script.name}' expects no packet of the kernel.", remedy)
@@ -84,16 +83,14 @@ def _opened_by(tokens: str, place: str, descriptors: set[str]) -> set[str]:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the number of each line with tokens, and these with a space between every two."""
-    for number, line in enumerate(_COMMENT.sub(_blank, text).split("\n"), 1):
+
+    def blanked(match: re.Match[str]) -> str:  # with the ends of its lines
+        is_comment = match[0].startswith("//") or match[1]
+        return " " + "\n" * match[0].count("\n") if is_comment else match[0]
+
+    for number, line in enumerate(_COMMENT.sub(blanked, text).split("\n"), 1):
         if tokens := _TOKEN.findall(line):
             yield number, " ".join(tokens)
-
-
-def _blank(match: re.Match[str]) -> str:
-    """Return a comment as white space that keeps its ends of lines; anything else as it is."""
-    found = match[0]
-    is_comment = found.startswith("//") or match[1]
-    return " " + "\n" * found.count("\n") if is_comment else found
 
 
 _FILE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,79}}{re.escape(SUFFIX)}")
@@ -153,10 +150,11 @@ def trial_cases(question: Question, script: Script) -> Iterator[ScriptCase]:
     Each reads and writes the same sysctls. Where a kernel has no value of its own, the lab
     kernel's is written back.
     """
-    names = {setting.partition("=")[0]: "" for o in question.others for setting in o.settings}
-    for values in ((), *(other.settings for other in question.others)):
-        chosen = names | {each.partition("=")[0]: f"={each.partition('=')[2]}" for each in values}
-        yield ScriptCase(script, settings=tuple(name + value for name, value in chosen.items()))
+    kernels = [dict(each.split("=", 1) for each in other.settings) for other in question.others]
+    names = dict.fromkeys(chain.from_iterable(kernels))
+    for values in ({}, *kernels):
+        settings = (f"{name}={values[name]}" if name in values else name for name in names)
+        yield ScriptCase(script, settings=tuple(settings))
 
 
 def _trial(
@@ -166,14 +164,10 @@ def _trial(
         if outcome.stopped and outcome.failure:
             reason = " ".join(outcome.failure.what.split())[:_SCRIPT_TRIALS_LONGEST]
             return ScriptTrial(problem=reason or "Its guest ended.")
-    outbound = outbound_lines(script)
-    by_kernel = list(zip(question.others, others, strict=True))
-    return ScriptTrial(
-        failure=usual.failure,
-        unnoticed=tuple(other for other, outcome in by_kernel if outcome.failure is None),
-        elsewhere=tuple(
-            other
-            for other, outcome in by_kernel
-            if outcome.failure and outcome.failure.line not in outbound
-        ),
-    )
+    outbound, unnoticed, elsewhere = outbound_lines(script), [], []
+    for other, outcome in zip(question.others, others, strict=True):
+        if outcome.failure is None:
+            unnoticed.append(other)
+        elif outcome.failure.line not in outbound:
+            elsewhere.append(other)
+    return ScriptTrial("", usual.failure, tuple(unnoticed), tuple(elsewhere))

@@ -1,8 +1,7 @@
 """The lab and its questions: frozen data from lab.toml and its texts, checked when read.
 
 A lab names runs of experiments, the ranges from which each student's link is drawn, and questions
-about the runs. Questions whose answers can be copied from tools and files are worth little:
-`LabSpec.copied` are the points that they earn together.
+about the runs.
 """
 
 import math
@@ -312,11 +311,14 @@ class LabSpec:
         """The points of questions whose answers tools and files of the package print."""
         return sum(question.points for question in self.questions if question.kind in COPIED)
 
+    def run(self, name: str) -> LabRun:
+        return next(run for run in self.runs if run.name == name)
+
     def question(self, name: str) -> Question:
         """Return the question of that id. Raises UsageError, which names the nearest one."""
-        for question in self.questions:
-            if question.id == name:
-                return question
-        near = get_close_matches(name, [question.id for question in self.questions], 1)
+        questions = {question.id: question for question in self.questions}
+        if name in questions:
+            return questions[name]
+        near = get_close_matches(name, questions, 1)
         remedy = f"Is {near[0]} meant?" if near else "See its handout."
         raise UsageError(f"Lab {self.name} has no question '{name[:40]}'.", remedy)

@@ -10,7 +10,6 @@ other text next to the number, except words without digits in parentheses at the
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topologies.errors import UsageError
@@ -137,11 +136,10 @@ def _data_unit(prefix: str, what: str, rate: bool) -> Unit | None:
     factor = _PREFIXES[prefix.lower()]
     if what == "b" or what.lower().startswith("bit"):
         return Unit("rate", factor) if rate else None
-    if what == "B" or what[0] != "B":
-        return Unit("rate", 8 * factor) if rate else Unit("size", factor)
-    if what.isupper() and prefix:
-        return None
-    factor = _IPERF.get(prefix, factor)
+    if what != "B" and what[0] == "B":
+        if what.isupper() and prefix:
+            return None
+        factor = _IPERF.get(prefix, factor)
     return Unit("rate", 8 * factor) if rate else Unit("size", factor)
 
 
@@ -150,7 +148,10 @@ def parse_number(text: str) -> Number:
     written = " ".join(str(text)[: _LONGEST + 1].split())
     if not written:
         raise ValueError("it is empty")
-    plain = _REMARK.sub("", _in_ascii(written))
+    letters = written.translate(_FULL_WIDTH)
+    # Digits of all scripts are 0 to 9, but no ½ and ², which are no decimal digits.
+    digits = "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
+    plain = _REMARK.sub("", digits)
     match = _NUMBER.fullmatch(plain) if len(written) <= _LONGEST else None
     if not match:
         raise ValueError(f"'{written[:40]}' is not a number with a unit, such as 231 kbit/s")
@@ -161,12 +162,6 @@ def parse_number(text: str) -> Number:
         hint = "write one such as kbit/s, Mbps, kB/s, s, ms or %"
         raise ValueError(f"the unit '{name[:20]}' is not known; {hint}")
     return Number(value, unit if name else None, written, half_step, others)
-
-
-def _in_ascii(written: str) -> str:
-    """Return the digits of all scripts as 0 to 9; of ½ and ², which are no decimal digits, none."""
-    letters = written.translate(_FULL_WIDTH)
-    return "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
 
 
 def _value(match: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
@@ -183,8 +178,11 @@ def _value(match: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
     if not math.isfinite(value) or value > 1e30:
         raise ValueError("the number is too large to be meant")
     half_step = 0.5 * 10.0 ** (power - len(plain.partition(".")[2]))
-    others = tuple(factor * float(f"{text}e{power}") for text in _other_digits(digits))
-    return factor * value, half_step, others
+    # Other meanings: a German 1.234, or two numbers with a space between.
+    others = [_without_groups(part) for part in digits.split(" ")] if " " in digits else []
+    if re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", digits):
+        others.append(digits.replace(".", ""))
+    return factor * value, half_step, tuple(factor * float(f"{each}e{power}") for each in others)
 
 
 def _without_groups(digits: str) -> str:
@@ -194,14 +192,6 @@ def _without_groups(digits: str) -> str:
     if last < 0 or plain.count(plain[last]) > 1:
         return plain.replace(".", "").replace(",", "")
     return plain[:last].replace(".", "").replace(",", "") + "." + plain[last + 1 :]
-
-
-def _other_digits(digits: str) -> Iterator[str]:
-    """Yield other meanings of the digits: a German 1.234, or two numbers with a space between."""
-    if re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", digits):
-        yield digits.replace(".", "")
-    if " " in digits:
-        yield from (_without_groups(part) for part in digits.split(" "))
 
 
 _WORD = r"(?:frame|packet|line|no|number|nr|segment)"

@@ -16,7 +16,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -82,10 +82,15 @@ def members(stream: IO[bytes], most: int, largest: int) -> Iterator[tuple[Downlo
         if len(entries) > most:
             raise Refusal(f"It holds more than {most} files.", PACK)
         for entry in entries:
-            name = _slashed(entry.filename)
+            # Programs on Windows write backslashes, others `./` in front of every name. Only
+            # slashes are allowed in a zip (APPNOTE.TXT, section 4.4.17).
+            name = re.sub(r"(?<![^/])\./", "", entry.filename.replace("\\", "/"))
             if not name.endswith("/"):
+                time = 0.0
+                with suppress(ValueError):  # some programs write zeros
+                    time = datetime(*entry.date_time, tzinfo=UTC).timestamp()
                 problem = str(_problem(entry, name, largest) or "")
-                member = DownloadFile(name, entry.file_size, _time(entry), problem)
+                member = DownloadFile(name, entry.file_size, time, problem)
                 yield member, partial(archive.open, entry)
 
 
@@ -143,29 +148,10 @@ def name_problem(name: str) -> Refusal | None:
 
 
 def link_problem(name: str) -> Refusal:
-    """Return the refusal of a member that is neither a file nor a folder."""
     return Refusal(f"It holds a link or a device: {name[:80]!r}.", "Hand in files only.")
 
 
-def _slashed(name: str) -> str:
-    """Return a name as it is compared, with plain slashes.
-
-    Programs on Windows write backslashes, others `./` in front of every name. Only slashes are
-    allowed in a zip (APPNOTE.TXT, section 4.4.17); a name that begins with one is left for
-    name_problem.
-    """
-    return re.sub(r"(?<![^/])\./", "", name.replace("\\", "/"))
-
-
-def _time(entry: zipfile.ZipInfo) -> float:
-    try:
-        return datetime(*entry.date_time, tzinfo=UTC).timestamp()
-    except ValueError:  # some programs write zeros
-        return 0.0
-
-
 def _problem(entry: zipfile.ZipInfo, name: str, largest: int) -> Refusal | None:
-    """Return why a file is not to be read, by what the zip's directory says of it."""
     if problem := name_problem(name):
         return problem
     if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
@@ -196,7 +182,7 @@ def files_in(submissions: Path) -> list[DownloadFile]:
     try:
         if submissions.is_dir():
             return [_named(file) for file, _ in folder_members(submissions, _MOST_IN_FOLDER)]
-        place = str(submissions.resolve())
+        place = submissions.resolve()
         return contained_as(list[DownloadFile], list_archive, place, allowance=_ALLOWANCE)
     except TcplabError as error:
         remedy = "Download it again, or unpack it yourself and name the folder."
@@ -208,11 +194,11 @@ def _named(file: DownloadFile) -> DownloadFile:
     return replace(file, problem=str(hostile or file.problem), hostile=hostile is not None)
 
 
-def list_archive(place: str) -> list[DownloadFile]:
+def list_archive(archive: Path) -> list[DownloadFile]:
     """Return the files of an archive, in a process of its own. Raises Refusal."""
     files, length = [], 0
     try:
-        with open_strangers_file(Path(place)) as stream:
+        with open_strangers_file(archive) as stream:
             for file in (_named(member) for member, _ in members(stream, *_LIMITS)):
                 length += len(json.dumps(astuple(file)))
                 if length > _LONGEST_LIST:
@@ -226,22 +212,20 @@ def list_archive(place: str) -> list[DownloadFile]:
 
 
 def extract(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
-    """Take files out of an archive by their places; why some could not be. Raises TcplabError."""
+    """Take files out of an archive by their indices; why some could not be. Raises TcplabError."""
     if not targets:
         return {}
-    places = {str(index): str(target) for index, target in targets.items()}
-    inside = extract_inside, str(archive.resolve()), places
+    inside = extract_inside, archive.resolve(), dict(targets)
     return contained_as(dict[int, str], *inside, allowance=_ALLOWANCE)
 
 
-def extract_inside(archive: str, targets: dict[str, str]) -> dict[str, str]:
-    """Take files out in a limited process, which speaks JSON."""
+def extract_inside(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
     problems = {}
     try:
-        with open_strangers_file(Path(archive)) as stream:
+        with open_strangers_file(archive) as stream:
             for index, (member, opened) in enumerate(members(stream, *_LIMITS)):
-                if target := targets.get(str(index)):
-                    problems[str(index)] = _extraction_problem(opened, Path(target), member.size)
+                if target := targets.get(index):
+                    problems[index] = _extraction_problem(opened, target, member.size)
     except OSError as error:
         by_permission = "Check that you may read it, and write to TMPDIR."
         remedy = "Free space, or set TMPDIR." if is_disk_full(error) else by_permission
@@ -251,7 +235,6 @@ def extract_inside(archive: str, targets: dict[str, str]) -> dict[str, str]:
 
 
 def _extraction_problem(opened: Opener, target: Path, size: int) -> str:
-    """Take out one file; why it could not be."""
     try:
         with damage_refused(), opened() as content:
             copy_limited(content, target, size)

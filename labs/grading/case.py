@@ -5,7 +5,6 @@ A step never changes a case: it returns another one, of which more is known.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labs.definition.answers import OwnParts
-from labs.definition.assignment import Late, Variant
+from labs.definition.assignment import Late, Variant, plain_id
 from labs.definition.forecast import ScoredRule
 from labs.definition.key import Key
 from labs.definition.runs import NO_PARTS
@@ -54,28 +53,11 @@ class Verdict(StrEnum):
     BY_HAND = "by hand", "points given by a person"
 
 
-FlagKind = Literal[
-    "twice",
-    "whose",
-    "not real time",
-    "real time",
-    "band",
-    "unreadable",
-    "new hand-in",
-    "no run",
-    "manifest",
-    "other settings",
-    "captures",
-    "cut short",
-    "files",
-    "witnesses",
-    "typed",
-    "same captures",
-    "other variant",
-    "same text",
-    "not carried",
-]
-
+_OfHandIn = Literal["twice", "whose", "new hand-in", "unreadable", "typed", "not carried"]
+_OfRun = Literal["no run", "manifest", "other settings", "captures", "cut short", "files"]
+_OfRealTime = Literal["not real time", "real time", "band", "witnesses"]
+_OfAnother = Literal["same captures", "other variant", "same text"]
+FlagKind = _OfHandIn | _OfRun | _OfRealTime | _OfAnother
 State = Literal["graded", "look", "marked by hand", "could not grade", "not handed in"]
 
 
@@ -108,7 +90,7 @@ class AnswerMark:
 _FOR_THE_STUDENT = {
     "twice": "There is another hand-in under your name.",
     "whose": "It was handed in by another student than the one whom it names.",
-    "not real time": ("It says that it was made in real time, and not all of its files say so."),
+    "not real time": "It says that it was made in real time, and not all of its files say so.",
 }
 _OF_ANOTHER = "Parts of it are the same as another student's, or fit another student's run."
 
@@ -123,7 +105,6 @@ class Flag:
 
     @property
     def for_the_student(self) -> str:
-        """The text for the student, without names of others."""
         return _FOR_THE_STUDENT.get(self.kind) or (_OF_ANOTHER if self.with_whom else self.text)
 
 
@@ -180,7 +161,7 @@ class Case:
 
     def is_of(self, student: str) -> bool:
         """Return whether `student` means this one: spaces around it and capitals do not count."""
-        return _plain(student) == _plain(self.student)
+        return plain_id(student) == plain_id(self.student)
 
     @property
     def names(self) -> set[str]:
@@ -252,10 +233,6 @@ class Case:
         }
 
 
-def _plain(student: str) -> str:
-    return unicodedata.normalize("NFKC", student).strip().lower()
-
-
 @dataclass(frozen=True, eq=False)
 class ExportedPoints:
     """A student's entry for a course system: the hand-in, and its points if they are final."""
@@ -263,19 +240,15 @@ class ExportedPoints:
     case: Case
     points: float | None
 
-    @property
-    def name(self) -> str:
-        return self.case.student
-
 
 def exported_points(cases: Sequence[Case]) -> list[ExportedPoints]:
     """Return one entry for each student: the only hand-in that is final counts."""
     students: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
-        students[_plain(case.student)].append(case)
+        students[plain_id(case.student)].append(case)
     entries = []
     for group in students.values():
         final = [case for case in group if case.final is not None]
-        counts = final[0] if len(final) == 1 else None
-        entries.append(ExportedPoints(counts or group[0], counts.final if counts else None))
+        case = final[0] if len(final) == 1 else group[0]
+        entries.append(ExportedPoints(case, case.final if len(final) == 1 else None))
     return entries

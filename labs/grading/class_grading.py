@@ -62,9 +62,7 @@ class ClassGrading:
         is needed and cannot be used.
         """
         points = {}
-        for run in self.lab.runs:
-            if not is_possible(run, own):
-                continue
+        for run in (run for run in self.lab.runs if is_possible(run, own)):
             combination = combination_of(run, variant, own)
             run_seeds = seeds_of(run, variant) if seeds is None else seeds
             points[run] = [self.references.point(combination, seed) for seed in run_seeds]
@@ -102,18 +100,7 @@ _FEWEST = 3  # values, of which a band can be made
 
 
 def has_real_time(case: Case) -> bool:
-    """Return whether a run is said to be made in real time."""
     return any(run.testbed == "native" for run in case.inspected.runs.values())
-
-
-def bands_of(lab: LabSpec, keys: Sequence[Key]) -> dict[str, tuple[float, float]]:
-    bands = {}
-    for question in lab.questions:
-        values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
-        if len(values) >= _FEWEST:
-            margin = 0.5 * (max(values) - min(values)) + 0.05 * max(map(abs, values))
-            bands[question.id] = min(values) - margin, max(values) + margin
-    return bands
 
 
 def outside_bands(bands: Mapping[str, tuple[float, float]], key: Key) -> Iterator[Flag]:
@@ -131,8 +118,7 @@ def not_carried_flags(tested: TestedPrograms, repeated: RunValues) -> Iterator[F
     for question, results in tested.items():
         for number, result in enumerate(results, 1):
             if result.not_carried:
-                text = f"{question}, network {number}: {result.reason}."
-                yield Flag("not carried", text)
+                yield Flag("not carried", f"{question}, network {number}: {result.reason}.")
     for name, seeds in repeated.items():
         for sentence in MeasuredRun(tuple(seeds)).not_carried:
             yield Flag("not carried", f"Run {name}: {sentence}.")
@@ -170,9 +156,13 @@ def mark(
         problem = "The files handed in give no key; the answers are marked by the repeated run."
         flags.append(Flag("unreadable", problem))
         own = key_of(lab, case.repeated, case.own_variant)
-    key = _finite(own) if own else Key()
+    key, bands = _finite(own or Key()), {}
     keys = [each for values in spread if (each := key_of(lab, values, case.own_variant))]
-    bands = bands_of(lab, keys)
+    for question in lab.questions:
+        numbers = [each.numbers[question.id] for each in keys if question.id in each.numbers]
+        if len(numbers) >= _FEWEST:
+            margin = 0.5 * (max(numbers) - min(numbers)) + 0.05 * max(map(abs, numbers))
+            bands[question.id] = min(numbers) - margin, max(numbers) + margin
     unreadable = any(flag.kind == "unreadable" for flag in (*case.flags, *flags))
     marker = replace(
         marker_of(lab, key, tolerance, case.own_variant),

@@ -8,8 +8,9 @@ label is. Captures are read, and typed commands repeated, in limited processes
 
 import datetime
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,12 @@ _FEW = 5.0  # bytes or packets by which counts may differ in any case
 _WITNESSES = toml_file(Path(__file__).with_name("witnesses.toml"))["witnesses"]
 
 
-def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str, float]:
+def shared_packets(reference: Path, handed_in: Path, names: list[str]) -> dict[str, float]:
     """Return each capture's share of packets that the reference has: near 0 in real time."""
     shares = {}
     for name in names:
         given = [packet for _, packet in packets(content_if_any(handed_in, name) or b"")]
-        reference_content = untrusted.content(Path(reference), name)
-        expected = {packet for _, packet in packets(reference_content)}
+        expected = {packet for _, packet in packets(untrusted.content(reference, name))}
         shares[name] = sum(packet in expected for packet in given) / len(given) if given else 0.0
     return shares
 
@@ -84,41 +84,35 @@ def check_label(
     case: Case, run: LabRun, records: Sequence[Record], reference: Path, release: str
 ) -> Case:
     """Flag a run that is said to be in real time, by the raw files of the repeated run."""
-    handed_in = case.inspected.runs[run.name]
+    handed_in, digests = case.inspected.runs[run.name], digests_of(records)
     place = case.folder / handed_in.place
-    captures = [name for name in digests_of(records) if name.endswith(".pcap")]
+    captures = [name for name in digests if name.endswith(".pcap")]
     try:
-        sentences = contained_as(list[str], contradictions, str(place), release)[:_REAL_TIME_SHOWN]
-        folders = str(reference), str(place / "raw")
+        sentences = contained_as(list[str], contradictions, place, release)[:_REAL_TIME_SHOWN]
+        folders = reference, place / "raw"
         shares = contained_as(dict[str, float], shared_packets, *folders, captures)
     except TcplabError as error:
         problem = f"Run {run.name}: whether it was cannot be checked. {error}"
         return case.flagged(Flag("real time", problem))
-    sentences += _likeness(handed_in, records, shares)
-    return case.flagged(*_flags("not real time", run, sentences))
+    # Two runs in real time never share a file that holds times.
+    timed = {name: each for name, each in digests.items() if name.endswith(_TIMED)}
+    same = [name for name, digest in timed.items() if handed_in.files.get(name) == digest]
+    alike = [name for name, share in shares.items() if share > _SHARED]
+    if same:
+        files = f"{len(same)} of its files, {same[0]} for one,"
+        sentences.append(f"{files} are those of the run in virtual time, byte for byte")
+    elif alike:
+        packets_of = f"{shares[alike[0]]:.0%} of the packets in {alike[0]}"
+        sentences.append(f"{packets_of} are those of the run in virtual time, with other times")
+    return _flagged(case, "not real time", run, *sentences)
 
 
-def _flags(kind: FlagKind, run: LabRun, sentences: Iterable[str]) -> Iterator[Flag]:
-    return (Flag(kind, f"Run {run.name}: {sentence}.") for sentence in sentences)
+def _flagged(case: Case, kind: FlagKind, run: LabRun, *sentences: str) -> Case:
+    return case.flagged(*(Flag(kind, f"Run {run.name}: {sentence}.") for sentence in sentences))
 
 
 def digests_of(records: Sequence[Record]) -> dict[str, str]:
     return {name: digest for record in records for name, digest in record["files"].items()}
-
-
-def _likeness(
-    handed_in: HandedInRun, records: Sequence[Record], shares: Mapping[str, float]
-) -> Iterator[str]:
-    """Compare with the run in virtual time that everybody can repeat, also with other times."""
-    # Two runs in real time never share a file that holds times.
-    timed = {name: each for name, each in digests_of(records).items() if name.endswith(_TIMED)}
-    same = [name for name, digest in timed.items() if handed_in.files.get(name) == digest]
-    if same:
-        files = f"{len(same)} of its files, {same[0]} for one,"
-        yield f"{files} are those of the run in virtual time, byte for byte"
-    elif alike := [name for name, share in shares.items() if share > _SHARED]:
-        packets_of = f"{shares[alike[0]]:.0%} of the packets in {alike[0]}"
-        yield f"{packets_of} are those of the run in virtual time, with other times"
 
 
 class WatchedFile(Struct, frozen=True):
@@ -128,14 +122,11 @@ class WatchedFile(Struct, frozen=True):
     naps: float | None = None
 
 
-def contradictions(place: str, lab_release: str) -> list[str]:
-    """Return sentences about what in the run directory `place` is of virtual or another time."""
-    folder = Path(place)
+def contradictions(folder: Path, lab_release: str) -> list[str]:
+    """Return sentences about what in a run directory is of virtual or another time."""
     manifest = parse(RunManifest, folder / "manifest.json", _LARGEST_JSON).record
-    sentences = list(_of_manifest(manifest, lab_release))
-    for seed in sorted((folder / "raw").glob("seed-*")):
-        sentences += _of_seed(seed, manifest)
-    return sentences
+    seeds = (_of_seed(seed, manifest) for seed in sorted((folder / "raw").glob("seed-*")))
+    return [*_of_manifest(manifest, lab_release), *chain.from_iterable(seeds)]
 
 
 def _of_manifest(manifest: RunManifest, lab_release: str) -> Iterator[str]:
@@ -163,17 +154,13 @@ def _of_seed(seed: Path, manifest: RunManifest) -> Iterator[str]:
     if not watched.naps:
         yield f"{seed.name} has no {REALTIME}, which every run in real time leaves"
     for file in sorted((*seed.glob("*/*.pcap"), *seed.glob("*/*.sockets.jsonl"))):
-        if times := _times(file):
-            name = file.relative_to(seed.parent).as_posix()
+        name = file.relative_to(seed.parent).as_posix()
+        if file.suffix == ".pcap":
+            times = [time for time, _ in packets(untrusted.content(file.parent, file.name))]
+        else:
+            times = [float(each) for each in _SAMPLED.findall(untrusted.text(seed.parent, name))]
+        if times:
             yield from _of_times(name, times, manifest, watched.seconds)
-
-
-def _times(file: Path) -> list[float]:
-    """Return the times of packets or of socket samples, in seconds since 1970."""
-    if file.suffix == ".pcap":
-        return [time for time, _ in packets(untrusted.content(file.parent, file.name))]
-    samples = untrusted.text(file.parent, file.name)
-    return [float(time) for time in _SAMPLED.findall(samples)]
 
 
 def _of_times(
@@ -209,31 +196,35 @@ _VERSIONS = ("tcplab", "code", "kernel release", "kernel", "image", *TOOLS)
 
 def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) -> Case:
     """Settle what digests alone can; `has_doubtful_packets` says whether that is enough."""
-    handed_in = case.inspected.runs.get(run.name)
-    values = {run.name: [record["values"] for record in records]}
-    digests = digests_of(records)
+    handed_in, name = case.inspected.runs.get(run.name), run.name
+    values, digests = [record["values"] for record in records], digests_of(records)
     case = replace(
         case,
-        repeated={**case.repeated, **values},
-        runs={**case.runs, **values},
-        expected={**case.expected, run.name: digests},
+        repeated={**case.repeated, name: values},
+        runs={**case.runs, name: values},
+        expected={**case.expected, name: digests},
     )
     if handed_in is None:
-        missing = f"The run {run.name} was not handed in; the answers are marked by the"
+        missing = f"The run {name} was not handed in; the answers are marked by the"
         return case.flagged(Flag("no run", f"{missing} repeated run."))
     if handed_in.misfits:
         more = ", ..." if len(handed_in.misfits) > _SHOWN else ""
         listed = f"not what its manifest says: {', '.join(handed_in.misfits[:_SHOWN])}{more}"
-        case = case.flagged(*_flags("manifest", run, [listed]))
+        case = _flagged(case, "manifest", run, listed)
     native = handed_in.testbed == "native"
     authentic = not native and digests.items() <= handed_in.files.items()
-    case = replace(case, authentic={**case.authentic, run.name: authentic})
-    if native:
-        return _native(case, run, handed_in, course)
+    case = replace(case, authentic={**case.authentic, name: authentic})
     if authentic:
         return case
-    sentences = other_settings(run, case.own_variant, handed_in, case.own)
-    return case.flagged(*_flags("other settings", run, sentences))
+    if native:
+        made = f"Run {name} was made in real time"
+        case = case.noted(f"{made}, so it cannot be repeated packet by packet.")
+        if not course.native:
+            unseen = f"{made}, which this course does not accept unseen."
+            case = case.flagged(Flag("real time", unseen))
+    others = other_settings(run, case.own_variant, handed_in, case.own)
+    case = _flagged(case, "other settings", run, *others)
+    return _witnessed(case, run, handed_in) if native else case
 
 
 def has_doubtful_packets(case: Case, run: LabRun) -> bool:
@@ -257,7 +248,6 @@ def other_settings(
 
 
 def version_sentence(handed_in: HandedInRun, versions: Mapping[str, str]) -> str:
-    """Return a sentence that says whether versions may explain a difference."""
     named = {name: handed_in.origin.get(name, "") for name in _VERSIONS if name in versions}
     differing = [
         f"{name} {version[:24] or 'unknown'} and not {versions[name][:24]}"
@@ -284,7 +274,7 @@ def settle(
         for name, digest in digests.items()
         if not name.endswith(".pcap") and handed_in.files.get(name) != digest
     ]
-    raw, place = str(reference / "raw"), str(case.folder / handed_in.place / "raw")
+    raw, place = reference / "raw", case.folder / handed_in.place / "raw"
     try:
         differing = contained_as(list[Difference], differences, raw, place, names)
     except TcplabError as error:
@@ -301,13 +291,11 @@ def settle(
 
 
 def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> Case:
-    """Mark by the captures that were handed in, if they can be analysed."""
     try:
-        place = str(case.folder / handed_in.place)
-        values = contained_as(dict[str, Values], values_of, place)
+        values = contained_as(dict[str, Values], values_of, case.folder / handed_in.place)
     except TcplabError as error:
         problem = f"it cannot be analysed ({error}); marked by the repeated run"
-        return case.flagged(*_flags("unreadable", run, [problem]))
+        return _flagged(case, "unreadable", run, problem)
     if not any(values.values()):
         return case
     marked = "the answers are marked by the captures that were handed in."
@@ -315,15 +303,8 @@ def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> Case:
     return case.noted(f"Run {run.name}: {marked}")
 
 
-def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> Case:
+def _witnessed(case: Case, run: LabRun, handed_in: HandedInRun) -> Case:
     """Judge a run in real time by its own witnesses, since it cannot be repeated."""
-    made = f"Run {run.name} was made in real time"
-    case = case.noted(f"{made}, so it cannot be repeated packet by packet.")
-    if not course.native:
-        unseen = f"{made}, which this course does not accept unseen."
-        case = case.flagged(Flag("real time", unseen))
-    sentences = other_settings(run, case.own_variant, handed_in, case.own)
-    case = case.flagged(*_flags("other settings", run, sentences))
     case = _measure(case, run, handed_in)
     measured = {name: each for values in case.runs[run.name] for name, each in values.items()}
     contradicted = (f"Run {run.name}, {sentence}." for sentence in inconsistencies(measured))

@@ -38,75 +38,6 @@ class Override:
     by: str | None = None
 
 
-@dataclass(frozen=True)
-class Overrides:
-    override: tuple[Override, ...] = ()
-
-    def lines_for(self, case: Case) -> dict[str, Override]:
-        """By question; the last line counts, and none that was written about another hand-in."""
-        return {
-            line.question: line
-            for line in self.override
-            if case.is_of(line.student) and line.hand_in in ("", case.digest)
-        }
-
-
-def read_overrides(folder: Path, lab: LabSpec) -> Overrides:
-    """Return the file in the folder of grades, made if there is none. Raises UsageError."""
-    overrides: Overrides = from_data(Overrides, _read_toml(folder / OVERRIDES), OVERRIDES)
-    for line in overrides.override:
-        _check(line, lab, folder / OVERRIDES)
-    return overrides
-
-
-def _check(line: Override, lab: LabSpec, file: Path) -> None:
-    """Raises UsageError for points or items that the question does not have."""
-    question = None if line.question == REST else lab.question(line.question)
-    most, items = (question.points, rubric_items(question)) if question else (lab.points, ())
-    if not 0 <= line.points <= most:
-        problem = f"{line.question} has {most} points at most."
-    elif not set(line.items or ()) <= set(range(1, len(items) + 1)):
-        problem = f"the rubric of {line.question} has {len(items)} items."
-    else:
-        return
-    raise UsageError(f"{file}: {problem}", "Correct that line and grade again.")
-
-
-def _read_toml(file: Path) -> dict[str, Any]:
-    """Return a file of decisions; begin one if it is missing. Raises UsageError."""
-    if not file.exists():
-        file.write_text((FOLDER / "templates" / file.name).read_text("utf-8"))
-    try:
-        return toml_file(file)
-    except (OSError, ValueError) as error:
-        remedy = "Correct that line and grade again."
-        raise UsageError(f"{file} cannot be read: {error}.", remedy) from None
-
-
-def apply_overrides(case: Case, lab: LabSpec, overrides: Overrides) -> Case:
-    """Give the points that people gave, also if it could not be graded; other questions wait."""
-    lines, marks = overrides.lines_for(case), list(case.marks)
-    if case.refused:
-        unread = AnswerMark("", "", "", None, Verdict.READ, "It is marked by a person.")
-        marks = [replace(unread, question=each.id) for each in lab.questions if lines]
-    marks = [
-        _given(mark, lines[mark.question]) if mark.question in lines else mark for mark in marks
-    ]
-    waiting = {mark.question for mark in marks if mark.points is None}
-    if REST in lines and waiting:
-        # The line has the points of all these questions together.
-        most = float(sum(lab.question(name).points for name in waiting))
-        rest = replace(lines[REST], points=min(most, lines[REST].points))
-        marks = [mark for mark in marks if mark.points is not None]
-        marks.append(_given(AnswerMark(REST, "", "", None, Verdict.READ), rest))
-    return replace(case, marks=tuple(marks))
-
-
-def _given(mark: AnswerMark, line: Override) -> AnswerMark:
-    given = replace(mark, points=line.points, items=line.items)
-    return replace(given, verdict=Verdict.BY_HAND, note=line.comment)
-
-
 ACCEPTED = "accepted.toml"
 _ANOTHER = "An earlier hand-in was accepted. This is another, and was not looked at yet."
 
@@ -129,23 +60,98 @@ class Rejection:
 
 
 @dataclass(frozen=True)
-class Acceptances:
+class _Overrides:
+    override: tuple[Override, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Acceptances:
     accept: tuple[Acceptance, ...] = ()
     reject: tuple[Rejection, ...] = ()
 
 
-def read_acceptances(folder: Path) -> Acceptances:
-    """Return the file in the folder of grades, made if there is none. Raises UsageError."""
-    acceptances: Acceptances = from_data(Acceptances, _read_toml(folder / ACCEPTED), ACCEPTED)
-    return acceptances
+@dataclass(frozen=True)
+class Decisions(_Acceptances, _Overrides):
+    """Both files: points by hand, accepted flags, and rejected hand-ins."""
+
+    def lines_for(self, case: Case) -> dict[str, Override]:
+        """By question; the last line counts, and none that was written about another hand-in."""
+        return {
+            line.question: line
+            for line in self.override
+            if case.is_of(line.student) and line.hand_in in ("", case.digest)
+        }
 
 
-def apply_acceptances(case: Case, acceptances: Acceptances) -> Case:
+def read_decisions(folder: Path, lab: LabSpec) -> Decisions:
+    """Return the files in the folder of grades, made if there are none. Raises UsageError."""
+    points: _Overrides = from_data(_Overrides, _read_toml(folder / OVERRIDES), OVERRIDES)
+    for line in points.override:
+        _check(line, lab, folder / OVERRIDES)
+    others: _Acceptances = from_data(_Acceptances, _read_toml(folder / ACCEPTED), ACCEPTED)
+    return Decisions(points.override, others.accept, others.reject)
+
+
+def _check(line: Override, lab: LabSpec, file: Path) -> None:
+    question = None if line.question == REST else lab.question(line.question)
+    most, items = (question.points, rubric_items(question)) if question else (lab.points, ())
+    if not 0 <= line.points <= most:
+        problem = f"{line.question} has {most} points at most."
+    elif not set(line.items or ()) <= set(range(1, len(items) + 1)):
+        problem = f"the rubric of {line.question} has {len(items)} items."
+    else:
+        return
+    raise UsageError(f"{file}: {problem}", "Correct that line and grade again.")
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    """Return a file of decisions; begin one if it is missing. Raises UsageError."""
+    if not file.exists():
+        file.write_text((FOLDER / "templates" / file.name).read_text("utf-8"))
+    try:
+        return toml_file(file)
+    except (OSError, ValueError) as error:
+        remedy = "Correct that line and grade again."
+        raise UsageError(f"{file} cannot be read: {error}.", remedy) from None
+
+
+def apply_overrides(case: Case, lab: LabSpec, decisions: Decisions) -> Case:
+    """Give the points that people gave, also if it could not be graded; other questions wait."""
+    lines, marks = decisions.lines_for(case), list(case.marks)
+    if case.refused:
+        note = "It is marked by a person."
+        asked = lab.questions if lines else ()
+        marks = [AnswerMark(each.id, "", "", None, Verdict.READ, note) for each in asked]
+    marks = [
+        _given(mark, lines[mark.question]) if mark.question in lines else mark for mark in marks
+    ]
+    waiting = {mark.question for mark in marks if mark.points is None}
+    if REST in lines and waiting:
+        # The line has the points of all these questions together.
+        most = float(sum(lab.question(name).points for name in waiting))
+        rest = replace(lines[REST], points=min(most, lines[REST].points))
+        marks = [mark for mark in marks if mark.points is not None]
+        marks.append(_given(AnswerMark(REST, "", "", None, Verdict.READ), rest))
+    return replace(case, marks=tuple(marks))
+
+
+def _given(mark: AnswerMark, line: Override) -> AnswerMark:
+    return replace(_by_hand(mark, line.points, line.comment), items=line.items)
+
+
+def _by_hand(mark: AnswerMark, points: float, comment: str) -> AnswerMark:
+    return replace(mark, points=points, verdict=Verdict.BY_HAND, note=comment)
+
+
+def apply_acceptances(case: Case, decisions: Decisions) -> Case:
     """Take off accepted flags; say if another hand-in was accepted. Zero points if rejected."""
-    for rejection in acceptances.reject:
-        if case.is_of(rejection.student) and case.digest and rejection.hand_in == case.digest:
-            return _reject(case, rejection)
-    lines = [line for line in acceptances.accept if case.is_of(line.student)]
+    for rejected in decisions.reject:
+        if case.is_of(rejected.student) and case.digest and rejected.hand_in == case.digest:
+            marks = tuple(_by_hand(mark, 0.0, rejected.comment) for mark in case.marks)
+            accepted = (*case.accepted, *case.flags)
+            case = replace(case, accepted=accepted, flags=(), marks=marks)
+            return case.noted(f"This hand-in was rejected. {rejected.comment}".strip())
+    lines = [line for line in decisions.accept if case.is_of(line.student)]
     others = all(line.hand_in != case.digest for line in lines)
     for line in lines:
         seen = [flag for flag in case.flags if flag.kind in line.flags]
@@ -156,13 +162,6 @@ def apply_acceptances(case: Case, acceptances: Acceptances) -> Case:
     if case.flags and lines and others:
         return case.flagged(Flag("new hand-in", _ANOTHER))
     return case
-
-
-def _reject(case: Case, rejection: Rejection) -> Case:
-    by_hand, note = Verdict.BY_HAND, rejection.comment
-    marks = tuple(replace(mark, points=0.0, verdict=by_hand, note=note) for mark in case.marks)
-    case = replace(case, accepted=(*case.accepted, *case.flags), flags=(), marks=marks)
-    return case.noted(f"This hand-in was rejected. {rejection.comment}".strip())
 
 
 _MONTHS = toml_file(Path(__file__).with_name("months.toml"))["months"]

@@ -40,20 +40,16 @@ def canvas_table(
 
 def own_gradebook(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
     """Return a table with a row for each student; empty if Canvas can identify no student."""
-    identities = ((_identity(student.case), student.points) for student in students)
-    rows = [(*identity, points) for identity, points in identities if any(identity)]
+    rows = []
+    for student in students:
+        person, number = student.case.person or Person(""), _number_of(student.case)
+        identity = (person.name, number, person.id, person.email, person.section)
+        if any(identity):
+            rows.append((*identity, student.points))
     return canvas_table([lab.title], [lab.points], rows) if rows else ""
 
 
-def _identity(case: Case) -> tuple[str, ...]:
-    person = case.person
-    if person is None:
-        return ("", _number_of(case), "", "", "")
-    return (person.name, _number_of(case), person.id, person.email, person.section)
-
-
 def _number_of(case: Case) -> str:
-    """Return the number by which Canvas names the student; empty if it is not known."""
     return (case.person.canvas if case.person else "") or case.hand_in.canvas
 
 
@@ -67,7 +63,6 @@ class Gradebook:
 
     @cached_property
     def rows(self) -> dict[str, int]:
-        """The row of each student, by Canvas's number."""
         column, rows = self.students.index("ID"), range(1, len(self.table.rows))
         numbers = {self.table.value(row, column): row for row in rows}
         return {number: row for number, row in numbers.items() if number.isdecimal()}
@@ -100,36 +95,30 @@ def read_gradebook(file: Path, lab: LabSpec) -> Gradebook | None:
     begins = heading[:1] == ["Student"] or heading[:2] == ["LastName", "FirstName"]
     if not begins or "ID" not in heading or "Section" not in heading:
         return None
-    students = heading[: heading.index("Section") + 1]
-    return Gradebook(export, students, _assignment(heading, lab, file))
-
-
-def _assignment(heading: Sequence[str], lab: LabSpec, file: Path) -> int | None:
     wanted = {lab.title.casefold(), lab.name.casefold()}
-    titles = [_ASSIGNMENT.fullmatch(text) for text in heading]
-    named = [match["title"].casefold() if match else "" for match in titles]
-    places = [place for place, title in enumerate(named) if title in wanted]
+    titles = ((place, _ASSIGNMENT.fullmatch(text)) for place, text in enumerate(heading))
+    places = [place for place, match in titles if match and match["title"].casefold() in wanted]
     if len(places) > 1:
         problem = f"{file} has {len(places)} assignments called {lab.title}."
         raise UsageError(problem, "Delete all of these columns but one.")
-    return places[0] if places else None
+    students = heading[: heading.index("Section") + 1]
+    return Gradebook(export, students, places[0] if places else None)
 
 
 def matched(book: Gradebook, lab: LabSpec, students: Sequence[ExportedPoints]) -> FilledTable:
     """The export's rows of these students, with the lab's column and no other assignment's."""
     most = book.points_possible(lab)
-    places = {student: book.row_of(student.case) for student in students}
-    present = {student: place for student, place in places.items() if place is not None}
     scale, width, column = most / lab.points, len(book.students), book.assignment
-    rows: list[list[object]] = []
-    for student, place in present.items():
-        score = None if student.points is None else round(student.points * scale, 2)
-        rows.append([*book.table.values(place)[:width], score])
+    rows: list[list[object]] = [[_POSSIBLE, *[""] * (width - 1), most]]
+    absent, notices = [], []
+    for student in students:
+        if (place := book.row_of(student.case)) is None:
+            absent.append(student.case.student)
+        else:
+            score = None if student.points is None else round(student.points * scale, 2)
+            rows.append([*book.table.values(place)[:width], score])
     title = lab.title if column is None else book.table.value(0, column)
-    possible = [_POSSIBLE, *[""] * (width - 1), most]
-    absent = [student.name for student in students if student not in present]
-    content = table((*book.students, title), [possible, *rows])
-    notices = []
+    content = table((*book.students, title), rows)
     if column is None:
         notices.append(
             f"canvas.csv makes a new assignment, as the gradebook has none called '{lab.title}'."
@@ -151,8 +140,6 @@ class SubmittingUser(Struct, frozen=True):
 
 
 class SubmissionMetadata(Struct, frozen=True):
-    """/autograder/submission_metadata.json."""
-
     users: tuple[SubmittingUser, ...] = ()
 
 
@@ -171,34 +158,30 @@ def read_submitters(file: Path) -> tuple[str, ...]:
 
 
 def check_submitter(case: Case, people: Sequence[Person], emails: Sequence[str]) -> Case:
-    submitted = any(_is_of(case, people, email.casefold()) for email in emails)
-    if case.refused or submitted:
+    """Flag a hand-in whose student has none of these addresses: in the class's table, else id."""
+    listed = {person.email.casefold() for person in people if person.id == case.student} - {""}
+    known, given = listed or {case.student.casefold()}, {email.casefold() for email in emails}
+    if not listed:
+        given |= {email.partition("@")[0] for email in given}
+    if case.refused or known & given:
         return case
     submitters = ", ".join(emails)
     text = f"It was submitted by {submitters} and is of {case.student}."
     return case.flagged(Flag("whose", text, submitters))
 
 
-def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
-    """Return whether the address is of it: by the class's table, else by the id."""
-    addresses = {person.email.casefold() for person in people if person.id == case.student}
-    if listed := addresses - {""}:
-        return email in listed
-    return case.student.casefold() in (email, email.partition("@")[0])
-
-
 def results(lab: LabSpec, case: Case) -> dict[str, Any]:
     """Return results.json of answers that are marked; without a score if a person looks first."""
     if case.state in ("could not grade", "look"):
-        output = "A person will look at this hand-in before it has points."
-        if case.refused:
-            output = f"Could not be graded: {case.refused}"
+        waits = "A person will look at this hand-in before it has points."
+        output = f"Could not be graded: {case.refused}" if case.refused else waits
         return {"output": output, "output_format": "text", "tests": []}
-    marked = [mark for mark in case.marks if mark.points is not None]
-    score = case.after_lateness(round(sum(mark.points or 0.0 for mark in marked), 2))
-    tests = [_test(lab, mark) for mark in marked]
+    tests = [_test(lab, mark) for mark in case.marks if mark.points is not None]
     read = f"{len(case.open)} of your answers are read by a person."
-    output = read if case.open else "Every answer is marked."
+    output, score = (
+        read if case.open else "Every answer is marked.",
+        case.after_lateness(case.points),
+    )
     return {"score": score, "output": output, "output_format": "text", "tests": tests}
 
 

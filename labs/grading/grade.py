@@ -3,14 +3,15 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from experiments.run.session import lab_facts, ready_lab
-from experiments.sweep.point import Point
+from experiments.sweep.point import Point, Record
 from experiments.sweep.progress import watching
-from experiments.sweep.run import PointRunner, runner_for
+from experiments.sweep.run import runner_for
 from experiments.sweep.store import results
 from labs.definition.answers import examples_of
 from labs.definition.assignment import Course, Variant, nominal_variant
@@ -22,22 +23,21 @@ from labs.grading import decisions, files, shared_work
 from labs.grading.case import Case, Flag
 from labs.grading.class_grading import ClassGrading, Marked, fits, has_real_time, key_of, mark
 from labs.grading.comparison import compare, has_doubtful_packets, repeat_typed, settle
-from labs.grading.exports import check_submitter
+from labs.grading.exports import check_submitter, read_gradebook
 from labs.grading.files import CourseFiles
 from labs.grading.inspection import TOOLS
 from labs.grading.intake import HandIn, receive
 from labs.grading.intake_report import counting_hand_ins, report_on
 from labs.grading.marking import tolerances
-from labs.grading.moodle import read_worksheet
+from labs.grading.moodle import Worksheet, read_worksheet
 from labs.grading.opening import Stage, at_once, attempt, opened_cases, require_course
 from labs.grading.pages import GradedClass
 from labs.grading.tables import Person
 from labs.measuring.contained import contained_as
-from labs.measuring.references import HiddenResults, References, place_of
+from labs.measuring.references import References, place_of
 from testbed.host.job_archive import code_digest
 from testbed.host.scratch import scratch
 from testbed.lab.packetdrill import packetdrill
-from testbed.lab.ready import Lab
 from topologies.errors import TcplabError
 
 _WALL_SECONDS = 120.0
@@ -68,8 +68,11 @@ def grade_all(request: ClassRequest) -> Path:
     """Grade everything and return the folder of grades. Raises UsageError before any run."""
     lab, out = request.lab, request.out
     out.mkdir(parents=True, exist_ok=True)
-    files.check_given(request.given, lab)
-    overrides, acceptances = decisions.read_overrides(out, lab), decisions.read_acceptances(out)
+    # What could not be filled at the end is refused now.
+    sheet = read_worksheet(request.given.worksheet) if request.given.worksheet else None
+    if request.given.roster:
+        read_gradebook(request.given.roster, lab)
+    given = decisions.read_decisions(out, lab)
     with (
         TemporaryDirectory() as modules,
         scratch() as work,
@@ -78,36 +81,29 @@ def grade_all(request: ClassRequest) -> Path:
     ):
         intake = receive(request.submissions, work / "class")
         module = example_module(Path(modules))
-        references = References(_runner(request, module), memory, watch)
+        values = tuple((drawn.name, drawn.values[-1]) for drawn in lab.varies)
+        largest, own = Variant(lab.name, "", "", values, 1), examples_of(lab, module)
+        specs = [combination_of(run, largest, own).spec for run in lab.runs]
+        runner = runner_for(ready_lab(spec.kernel for spec in specs), specs, request.workers)
+        references = References(replace(runner, wall_seconds=_WALL_SECONDS), memory, watch)
         grading = ClassGrading(lab, request.course, request.people, references, work, module)
         received = counting_hand_ins(list(opened_cases(intake.hand_ins, grading)))
         require_course(received.cases, request.course)
         checked = check_cases(received.cases, grading)
         marked = mark_cases(checked, grading)
-        decided = decide_cases(marked, request, overrides, acceptances, watch.note)
+        decided = decide_cases(marked, request, given, sheet, watch.note)
         report = report_on(intake, replace(received, cases=decided))
         people = () if request.submitters else request.people  # Gradescope sends one hand-in
-        whole = lab, request.course, people, decided, overrides, acceptances, report
-        graded = GradedClass(*whole)
+        graded = GradedClass(lab, request.course, people, decided, given, report)
         notices = files.write(out, graded, request.given, watch.note)
         for notice in [*notices, *report.terminal_lines()]:
             watch.note(notice)
     return out
 
 
-def _runner(request: ClassRequest, module: Path) -> PointRunner:
-    lab = request.lab
-    values = tuple((drawn.name, drawn.values[-1]) for drawn in lab.varies)
-    largest = Variant(lab.name, "", "", values, 1)
-    own = examples_of(lab, module)
-    specs = [combination_of(run, largest, own).spec for run in lab.runs]
-    ready = ready_lab(spec.kernel for spec in specs)
-    return replace(runner_for(ready, specs, request.workers), wall_seconds=_WALL_SECONDS)
-
-
 def check_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
     """Repeat the runs, compare them with those handed in, and try programs and scripts."""
-    nominal, module = nominal_variant(grading.lab), grading.module
+    nominal = nominal_variant(grading.lab)
     cases, points = _planned(cases, lambda case: grading.points(case.own_variant, case.own))
     cases, programs = _planned(cases, lambda case: grading.programs(case.own))
     cases, spreads = _planned(
@@ -116,11 +112,9 @@ def check_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
             grading.spread_points(case.own_variant, case.own.module) if has_real_time(case) else {}
         ),
     )
-    by_run = [*points.values(), *spreads.values(), grading.spread_points(nominal, module)]
-    grading.references.ask(
-        [point for runs in by_run for run_points in runs.values() for point in run_points]
-        + grading.hidden.points()
-    )
+    plans = [*points.values(), *spreads.values(), grading.spread_points(nominal, grading.module)]
+    every = chain.from_iterable(listed for plan in plans for listed in plan.values())
+    grading.references.ask([*every, *grading.hidden.points()])
     grading.references.ask_for_programs([own.points() for own in programs.values() if own])
 
     def with_tested(case: Case) -> Case:
@@ -158,59 +152,48 @@ def _compare(
 ) -> list[Case]:
     """Settle by digests what can be, and repeat the rest with its captures kept."""
     references, kept = grading.references, grading.work / "kept"
-    compared = [_compared(case, points.get(case.hand_in, {}), grading) for case in cases]
+
+    def records_of(case: Case, run: LabRun, lost: Mapping[str, str]) -> list[Record]:
+        run_points = points[case.hand_in][run]
+        records = [references.records[point.key] for point in run_points]
+        failures = [each["problem"] for each in records if each["status"] == "failed"]
+        failures += [lost[point.key] for point in run_points if point.key in lost]
+        if failures:
+            raise TcplabError(f"The run {run.name} could not be repeated: {failures[0]}")
+        return records
+
+    def compared(case: Case, run: LabRun) -> Case:
+        return compare(case, run, records_of(case, run, {}), grading.course)
+
+    cases = list(cases)
+    for at, case in enumerate(cases):
+        for run in points.get(case.hand_in, ()):
+            if cases[at].refused == case.refused:
+                cases[at] = attempt(Stage.REPEAT, cases[at], compared, run)
     doubtful = {
         case.hand_in: [run for run in points[case.hand_in] if has_doubtful_packets(case, run)]
-        for case in compared
+        for case in cases
         if case.hand_in in points and not case.refused
     }
     again = (point for of, runs in doubtful.items() for run in runs for point in points[of][run])
     lost = references.keep(again, kept)
-    versions = _own_versions(references.way.lab)
-
-    def settled(case: Case, run: LabRun) -> Case:
-        run_points = points[case.hand_in][run]
-        if problem := next((lost[p.key] for p in run_points if p.key in lost), ""):
-            raise TcplabError(f"The run {run.name} could not be repeated: {problem}")
-        reference = kept / place_of(run_points[0].combination.data)
-        records = [references.records[point.key] for point in run_points]
-        return settle(case, run, reference, records, versions)
-
-    def settled_runs(case: Case) -> Case:
-        for run in doubtful.get(case.hand_in, ()):
-            case = attempt(Stage.COMPARE, case, settled, run)
-        return case
-
-    return [settled_runs(case) for case in compared]
-
-
-def _compared(case: Case, points: RunPoints, grading: ClassGrading) -> Case:
-    """Compare the files of each run by their digests, up to a run that failed."""
-
-    def run_compared(case: Case, run: LabRun) -> Case:
-        records = [grading.references.records[point.key] for point in points[run]]
-        for record in records:
-            if record["status"] == "failed":
-                problem = f"The run {run.name} could not be repeated: {record['problem']}"
-                raise TcplabError(problem)
-        return compare(case, run, records, grading.course)
-
-    refused = case.refused
-    for run in points:
-        if case.refused == refused:
-            case = attempt(Stage.REPEAT, case, run_compared, run)
-    return case
-
-
-def _own_versions(lab: Lab) -> dict[str, str]:
-    facts = lab_facts(lab)
-    return {
+    facts = lab_facts(references.way.lab)
+    versions = {
         "code": code_digest(),
         "kernel release": facts["kernel"]["release"],
         "kernel": facts["kernel"]["digest"],
         "image": facts["image"]["digest"],
         **{tool: facts["tools"][tool] for tool in TOOLS if tool in facts["tools"]},
     }
+
+    def settled(case: Case, run: LabRun) -> Case:
+        reference = kept / place_of(points[case.hand_in][run][0].combination.data)
+        return settle(case, run, reference, records_of(case, run, lost), versions)
+
+    for at, case in enumerate(cases):
+        for run in doubtful.get(case.hand_in, ()):
+            cases[at] = attempt(Stage.COMPARE, cases[at], settled, run)
+    return cases
 
 
 def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
@@ -228,9 +211,8 @@ def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
     except TcplabError as error:
         note = f"Its scripts were not run: {error}"
         return [case.noted(note) if case.hand_in in writers else case for case in cases]
-    asked_for = [(question, script) for _, question, script in scripts]
     trials: dict[HandIn, dict[str, ScriptTrial]] = defaultdict(dict)
-    tries = tried(asked_for, grading.references.way.lab, program)
+    tries = tried([each[1:] for each in scripts], grading.references.way.lab, program)
     for (hand_in, question, _), trial in zip(scripts, tries, strict=True):
         trials[hand_in][question.id] = trial
     return [replace(case, trials={**case.trials, **trials[case.hand_in]}) for case in cases]
@@ -243,25 +225,20 @@ def mark_cases(cases: Sequence[Case], grading: ClassGrading) -> list[Case]:
     hidden = grading.hidden.results()
 
     def marked(case: Case) -> Case:
-        arguments = (grading, tolerance, hidden)
-        return attempt(Stage.MARK, case, _mark, *arguments) if _is_open(case) else case
+        real_time = has_real_time(case)
+        spread = grading.spread(case.own_variant, case.own.module) if real_time else []
+        found = contained_as(Marked, mark, case, lab, tolerance, spread, hidden)
+        numbers = Key(found.key.numbers, {}, found.key.mistakes)  # a key may name many frames
+        case = replace(case, bands=found.bands, marks=tuple(found.marks), key=numbers)
+        return replace(case, right=found.right).flagged(*found.flags)
 
-    return _with_shared(list(at_once(marked, cases)), lab, tolerance)
+    def attempted(case: Case) -> Case:
+        return attempt(Stage.MARK, case, marked) if _is_open(case) else case
 
-
-def _mark(
-    case: Case, grading: ClassGrading, tolerance: Mapping[str, float], hidden: HiddenResults
-) -> Case:
-    real_time = has_real_time(case)
-    spread = grading.spread(case.own_variant, case.own.module) if real_time else []
-    marked = contained_as(Marked, mark, case, grading.lab, tolerance, spread, hidden)
-    numbers = Key(marked.key.numbers, {}, marked.key.mistakes)  # a key may name many frames
-    case = replace(case, bands=marked.bands, marks=tuple(marked.marks), key=numbers)
-    return replace(case, right=marked.right).flagged(*marked.flags)
+    return _with_shared(list(at_once(attempted, cases)), lab, tolerance)
 
 
 def _with_shared(cases: Sequence[Case], lab: LabSpec, tolerance: Mapping[str, float]) -> list[Case]:
-    """Flag work that marked hand-ins share, and numbers that fit the run of another."""
     shared: dict[Case, list[Flag]] = defaultdict(list)
     for case, flag in shared_work.shared_work([case for case in cases if case.key], lab):
         shared[case].append(flag)
@@ -283,22 +260,21 @@ def _with_shared(cases: Sequence[Case], lab: LabSpec, tolerance: Mapping[str, fl
 def decide_cases(
     cases: Sequence[Case],
     request: ClassRequest,
-    overrides: decisions.Overrides,
-    acceptances: decisions.Acceptances,
+    given: decisions.Decisions,
+    sheet: Worksheet | None,
     tell: Callable[[str], None],
 ) -> list[Case]:
-    worksheet, dates = request.given.worksheet, request.course.dates_of(request.lab.name)
-    sheet = read_worksheet(worksheet) if worksheet else None
+    dates, in_folder = request.course.dates_of(request.lab.name), request.submissions.is_dir()
 
     def decided(case: Case) -> Case:
         if request.submitters:
             case = check_submitter(case, request.people, request.submitters)
-        case = decisions.apply_overrides(case, request.lab, overrides)
-        return decisions.apply_acceptances(case, acceptances)
+        case = decisions.apply_overrides(case, request.lab, given)
+        return decisions.apply_acceptances(case, given)
 
     cases = [decisions.hide_key(attempt(Stage.DECIDE, case, decided), dates) for case in cases]
-    known = dates, sheet, request.submissions.is_dir()
-    cases = [attempt(Stage.DECIDE, case, decisions.apply_dates, *known) for case in cases]
+    known = decisions.apply_dates, dates, sheet, in_folder
+    cases = [attempt(Stage.DECIDE, case, *known) for case in cases]
     for notice in decisions.date_notices(cases) if dates.deadline else ():
         tell(notice)
     return cases

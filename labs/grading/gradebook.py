@@ -89,30 +89,26 @@ def students_of(labs: Sequence[GradedLab], people: Sequence[Person]) -> list[Per
 def status(labs: Sequence[GradedLab], people: Sequence[Person]) -> list[list[object]]:
     """Return a row for each student, then means, medians and hand-ins missing."""
     rows: list[list[object]] = [["student", "name", "section", *(each.name for each in labs)]]
-    for person in people:
-        rows.append([person.id, person.name, person.section, *(each.cell(person) for each in labs)])
-    finals = [each.finals for each in labs]
-    rows.append(["mean", "", "", *(round(fmean(each), 2) if each else "" for each in finals)])
-    rows.append(["median", "", "", *(round(median(each), 2) if each else "" for each in finals)])
-    cells = [[each.cell(person) for person in people] for each in labs]
-    rows.append(["missing", "", "", *(each.count("not handed in") for each in cells)])
-    return rows
+    cells = [[each.cell(person) for each in labs] for person in people]
+    for person, row in zip(people, cells, strict=True):
+        rows.append([person.id, person.name, person.section, *row])
+    for name, middle in (("mean", fmean), ("median", median)):
+        finals = (round(middle(each.finals), 2) if each.finals else "" for each in labs)
+        rows.append([name, "", "", *finals])
+    missing = ([row[at] for row in cells].count("not handed in") for at in range(len(labs)))
+    return [*rows, ["missing", "", "", *missing]]
 
 
 def course_tables(labs: Sequence[GradedLab], people: Sequence[Person]) -> Iterator[tuple[str, str]]:
     heading, *rows = status(labs, people)
     yield "gradebook.csv", table([str(name) for name in heading], rows)
-    names = [each.name for each in labs]
-
-    def finals(person: Person) -> list[float | None]:
-        return [each.final(person) for each in labs]
-
-    canvas = [
-        [person.name, person.canvas, person.id, person.email, person.section, *finals(person)]
-        for person in people
-    ]
+    names, canvas, moodle = [each.name for each in labs], [], []
+    for person in people:
+        finals = [each.final(person) for each in labs]
+        whole = [person.name, person.canvas, person.id, person.email, person.section]
+        canvas.append([*whole, *finals])
+        moodle.append([person.id, person.email, *finals])
     yield "canvas.csv", canvas_table(names, [each.possible for each in labs], canvas)
-    moodle = [[person.id, person.email, *finals(person)] for person in people]
     yield "moodle.csv", table(("ID number", "Email address", *names), moodle)
     items = [row for each in labs for row in item_rows(each)]
     quarters = ("quarter_1", "quarter_2", "quarter_3", "quarter_4")
@@ -121,19 +117,17 @@ def course_tables(labs: Sequence[GradedLab], people: Sequence[Person]) -> Iterat
 
 
 def item_rows(lab: GradedLab) -> Iterator[list[object]]:
+    spec = catalogue.find(lab.name) if lab.name in catalogue.names() else None
     for question in lab.questions:
-        pairs = [
-            (points, total)
-            for row in lab.rows.values()
-            if (points := _number(row[question])) is not None
-            and (total := _number(row["points"])) is not None
-        ]
-        installed = lab.name in catalogue.names()
-        most = catalogue.find(lab.name).question(question).points if installed else 0.0
-        most = most or max((points for points, _ in pairs), default=0.0)
-        if pairs and most > 0:
-            rest = [total - points for points, total in pairs]
-            yield _item(lab.name, question, [points for points, _ in pairs], most, rest)
+        earned, rest = [], []
+        for row in lab.rows.values():
+            points, total = _number(row[question]), _number(row["points"])
+            if points is not None and total is not None:
+                earned.append(points)
+                rest.append(total - points)
+        most = (spec and spec.question(question).points) or max(earned, default=0.0)
+        if earned and most > 0:
+            yield _item(lab.name, question, earned, most, rest)
     if lab.finals and lab.possible:
         yield _item(lab.name, "all", lab.finals, lab.possible, [])
 

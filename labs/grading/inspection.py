@@ -9,27 +9,17 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
 from analysis.records.json_reader import Problems, printable, read, typed
 from analysis.records.spec_file import RunManifest, SpecFile
+from labs.definition import answers as sheets
 from labs.definition import catalogue
-from labs.definition.answers import (
-    LARGEST_PICTURE,
-    PREDICTIONS,
-    Answers,
-    decoded,
-    misspelt,
-    picture_kind,
-    read_predictions,
-    read_sheet,
-)
 from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.runs import FOLDER, TYPED, run_folder
 from labs.definition.spec import LabSpec
@@ -44,15 +34,13 @@ _LARGEST = 1 << 30  # bytes of a file that are read; unpacking refuses much smal
 _MOST_FINGERPRINTED = 10_000  # files
 
 
-def fingerprint(source: str) -> str:
+def fingerprint(source: Path) -> str:
     """32 hexadecimal digits of the file or folder `source`: of all names, sizes and bytes in it."""
-    place, opener = Path(source), partial(archives.open_strangers_file, Path(source))
-    files: list[tuple[str, archives.Opener]] = [("", opener)]
-    if place.is_dir():
-        found = archives.folder_members(place, _MOST_FINGERPRINTED)
-        files = sorted(
-            ((file.path, opened) for file, opened in found if not file.problem), key=itemgetter(0)
-        )
+    files: list[tuple[str, archives.Opener]] = [("", partial(archives.open_strangers_file, source))]
+    if source.is_dir():
+        found = archives.folder_members(source, _MOST_FINGERPRINTED)
+        readable = ((file.path, opened) for file, opened in found if not file.problem)
+        files = sorted(readable, key=itemgetter(0))
     whole = hashlib.sha256()
     for name, opened in files:
         with opened() as stream:
@@ -105,58 +93,58 @@ class InspectedHandIn:
     refused: str = ""
     student: str = ""
     course: str = ""
-    answers: Answers = field(default_factory=dict)
-    predictions: Answers = field(default_factory=dict)
+    answers: sheets.Answers = field(default_factory=dict)
+    predictions: sheets.Answers = field(default_factory=dict)
     runs: dict[str, HandedInRun] = field(default_factory=dict)
     pictures: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
-def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
-    """Unpack `source` into the empty folder `target` and look at it. Raises TcplabError."""
-    lab, folder, problems = catalogue.find(lab_name), Path(target), Problems()
-    unpack(Path(source), folder)
-    variant = _assignment(folder / FILE, problems).variant
+def inspect(source: Path, folder: Path, lab_name: str) -> InspectedHandIn:
+    """Unpack `source` into an empty folder and look at it. Raises TcplabError."""
+    lab, problems = catalogue.find(lab_name), Problems()
+    unpack(source, folder)
+    claim = _assignment(folder / FILE, problems).variant
+    found = InspectedHandIn(student=claim.student[:_SHOWN], course=claim.course[:_SHOWN])
     try:
-        found = _found(folder, lab, variant, problems)
+        found = _with_content(found, folder, lab, claim.lab, problems)
     except TcplabError as error:
-        found = {"refused": str(error)}
-    return {
-        "student": variant.student[:_SHOWN],
-        "course": variant.course[:_SHOWN],
-        **found,
-        "problems": [problem[:300] for problem in problems.found[:20]],
-    }
+        found = replace(found, refused=str(error))
+    return replace(found, problems=[problem[:300] for problem in problems.found[:20]])
 
 
-def _found(folder: Path, lab: LabSpec, claim: ClaimedVariant, problems: Problems) -> dict[str, Any]:
-    """Return what counts of a hand-in. Raises TcplabError without answers for this lab."""
-    if claim.lab is not None and claim.lab != lab.name:
-        problem = f"It is for the lab '{claim.lab[:40]}', not {lab.name}."
+def _with_content(
+    found: InspectedHandIn, folder: Path, lab: LabSpec, claimed: str | None, problems: Problems
+) -> InspectedHandIn:
+    """Add what counts of a hand-in. Raises TcplabError without answers for this lab."""
+    if claimed is not None and claimed != lab.name:
+        problem = f"It is for the lab '{claimed[:40]}', not {lab.name}."
         raise TcplabError(problem, "Hand in the right one.")
     if not (folder / ANSWERS).is_file():
         remedy = "Hand in the zip that ./tcplab lab pack makes."
         raise TcplabError(f"It holds no {ANSWERS}.", remedy)
-    answers = read_sheet(folder / ANSWERS, lab)
-    for name, sentence in misspelt(folder / ANSWERS, lab).items():
+    answers = sheets.read_sheet(folder / ANSWERS, lab)
+    for name, sentence in sheets.misspelt(folder / ANSWERS, lab).items():
         problems.add(f"{name} in {ANSWERS}: {sentence}")
     runs = {run.name: facts for run in lab.runs if (facts := _run(folder, run.name, problems))}
-    return {
-        "answers": answers,
-        "predictions": read_predictions(folder, lab, problems),
-        "runs": runs,
-        "pictures": _pictures(folder, lab, answers),
+    graphs = (each.id for each in lab.questions if each.kind == "graph")
+    pictures = {
+        question: name
+        for question in graphs
+        for name in answers[question]
+        if "/" not in name and sheets.picture_kind(folder / name)
     }
+    predictions = sheets.read_predictions(folder, lab, problems)
+    return replace(found, answers=answers, predictions=predictions, runs=runs, pictures=pictures)
 
 
 def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
-    """Return the content of assignment.json, in any encoding that editors save."""
     try:
         content = untrusted.content(file.parent, file.name, _LARGEST_JSON)
     except (OSError, untrusted.StrangeFile):
         return read(ClaimedAssignment, file, problems, file.name, _LARGEST_JSON)  # says why not
     try:
-        text = decoded(content)
+        text = sheets.decoded(content)
     except ValueError as error:
         problems.add(f"{file.name} cannot be read: {error}.")
         text = content.decode(errors="replace")
@@ -167,7 +155,7 @@ def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
         return ClaimedAssignment()
 
 
-def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
+def _run(folder: Path, name: str, problems: Problems) -> HandedInRun | None:
     place = run_folder(folder, name)
     if place is None:
         return None
@@ -176,28 +164,23 @@ def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
     raw, parameters = place / "raw", list(spec.parameters.items())[:50]
     names = sorted(file.relative_to(raw).as_posix() for file in raw.rglob("*") if file.is_file())
     files = {name: untrusted.digest(raw, name) for name in names}
-    return {
-        "place": place.relative_to(folder).as_posix(),
-        "testbed": (manifest.testbed or "unknown")[:_SHOWN],
-        "parameters": {printable(key[:_SHOWN]): value[:_SHOWN] for key, value in parameters},
-        "seeds": [seed for seed in manifest.seeds if type(seed) is int][:50],
-        "origin": _origin(manifest),
-        "files": files,
-        "misfits": _misfits(files, manifest.files)[:20],
-    }
-
-
-def _origin(manifest: RunManifest) -> dict[str, str]:
     versions = {
         "tcplab": manifest.tcplab,
         "code": manifest.code_digest,
         "kernel release": manifest.kernel.release,
         "kernel": manifest.kernel.digest or "",
         "image": manifest.image.digest if manifest.image else "",
+        **{tool: manifest.tools[tool] for tool in TOOLS if tool in manifest.tools},
     }
-    return {name: value[:_SHOWN] for name, value in versions.items()} | {
-        tool: manifest.tools[tool][:_SHOWN] for tool in TOOLS if tool in manifest.tools
-    }
+    return HandedInRun(
+        place.relative_to(folder).as_posix(),
+        (manifest.testbed or "unknown")[:_SHOWN],
+        {printable(key[:_SHOWN]): value[:_SHOWN] for key, value in parameters},
+        [seed for seed in manifest.seeds if type(seed) is int][:50],
+        {name: value[:_SHOWN] for name, value in versions.items()},
+        files,
+        _misfits(files, manifest.files)[:20],
+    )
 
 
 def _misfits(files: dict[str, str], listed: dict[str, str]) -> list[str]:
@@ -206,15 +189,6 @@ def _misfits(files: dict[str, str], listed: dict[str, str]) -> list[str]:
     digests = {name.removeprefix("raw/"): digest for name, digest in raw}
     changed = [name for name, digest in files.items() if digests.get(name) != digest]
     return changed + [printable(name)[:_SHOWN] for name in digests if name not in files]
-
-
-def _pictures(folder: Path, lab: LabSpec, answers: Answers) -> dict[str, str]:
-    pictures = {}
-    for question in lab.questions:
-        for name in answers[question.id] if question.kind == "graph" else ():
-            if "/" not in name and picture_kind(folder / name):
-                pictures[question.id] = name
-    return pictures
 
 
 _MOST_FILES = 5000
@@ -227,7 +201,7 @@ _BESIDE = re.compile(rf"{_NAME}\.(?:png|jpg|jpeg|c|pkt|py)", re.IGNORECASE)
 
 def wanted(name: str) -> bool:
     """Return whether a hand-in has a file of that name."""
-    own = name in (FILE, ANSWERS, PREDICTIONS, TYPED)
+    own = name in (FILE, ANSWERS, sheets.PREDICTIONS, TYPED)
     return own or bool(_RUN.fullmatch(name)) or bool(_BESIDE.fullmatch(name))
 
 
@@ -265,7 +239,7 @@ def _unpacked(source: Path, target: Path) -> list[str]:
     for member, opened in _offered(source):
         inside = _inside(member.path, root)
         if wanted(inside) and not archives.by_machine(member.path):
-            limit = LARGEST_PICTURE if _BESIDE.fullmatch(inside) else _LARGEST_FILE
+            limit = sheets.LARGEST_PICTURE if _BESIDE.fullmatch(inside) else _LARGEST_FILE
             with archives.damage_refused(), opened() as stream:
                 left -= archives.copy_limited(stream, target / inside, min(left, limit))
             names.append(inside)

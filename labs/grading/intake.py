@@ -3,7 +3,7 @@
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from labs.definition.answers import displayable
@@ -40,7 +40,7 @@ class HandIn:
 
     @property
     def words(self) -> str:
-        return " ".join(word for word in (self.uploader, self.moodle or self.canvas) if word)
+        return " ".join(filter(None, (self.uploader, self.moodle or self.canvas)))
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def receive(submissions: Path, work: Path) -> Intake:
         remedy = "It should hold a zip or a folder for each student."
         raise UsageError(f"There is no hand-in in '{submissions}'.{first}", remedy)
     hand_ins = _hand_ins(submissions, files, parcels, work)
-    pairs = list(zip(parcels, hand_ins, strict=True))
+    pairs = zip(parcels, hand_ins, strict=True)
     belongs = {place: hand_in for parcel, hand_in in pairs for place in parcel.files}
     loose = (parcel.files.items() for parcel in parcels if not parcel.packed)
     passed = frozenset(place for names in loose for place, name in names if not wanted(name))
@@ -83,36 +83,14 @@ def _hand_ins(
         for number, parcel in enumerate(parcels)
     ]
     if submissions.is_dir():
-        places = [_from_folder(submissions, files, each) for each in extractions]
+        for extraction in extractions:
+            _from_folder(submissions, files, extraction)
     else:
-        places = _from_archive(submissions, extractions)
+        _from_archive(submissions, extractions)
     # Anonymous marking gives all students one name.
     uploads = {(parcel.upload.name, parcel.upload.key) for parcel in parcels if parcel.upload}
     count = Counter(name for name, _ in uploads)
-    pairs = zip(parcels, places, strict=True)
-    return [_hand_in(parcel, files, count, *place) for parcel, place in pairs]
-
-
-def _hand_in(
-    parcel: Parcel,
-    files: Sequence[archives.DownloadFile],
-    count: Mapping[str, int],
-    place: Path,
-    problem: str,
-) -> HandIn:
-    time, upload = max(files[index].time for index in parcel.files), parcel.upload
-    hand_in = HandIn(place, displayable(parcel.label), time=time, problem=problem)
-    if upload is None:
-        return hand_in
-    return replace(
-        hand_in,
-        moodle=upload.number if upload.system == "moodle" else "",
-        canvas=upload.number if upload.system == "canvas" else "",
-        uploader=displayable(upload.name) if count[upload.name] == 1 else "",
-        upload=upload.key,
-        file=upload.file,
-        late=upload.late,
-    )
+    return [each.hand_in(files, count) for each in extractions]
 
 
 def _problem(parcel: Parcel, files: Sequence[archives.DownloadFile]) -> str:
@@ -124,12 +102,12 @@ def _problem(parcel: Parcel, files: Sequence[archives.DownloadFile]) -> str:
     return "It holds a file twice." if len(set(names)) < len(names) else ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Extraction:
-    """A parcel on its way out of a download: its folder in `work`, and why it stays."""
+    """A parcel on its way out of a download, to `place`, and why it stays."""
 
     parcel: Parcel
-    folder: Path
+    place: Path
     problem: str
 
     @property
@@ -137,55 +115,65 @@ class _Extraction:
         if self.problem:
             return {}
         if self.parcel.packed:
-            return dict.fromkeys(self.parcel.files, self.folder / _TAKEN_OUT)
+            return dict.fromkeys(self.parcel.files, self.place / _TAKEN_OUT)
         names = self.parcel.files.items()
-        return {place: self.folder / name for place, name in names if wanted(name)}
+        return {place: self.place / name for place, name in names if wanted(name)}
+
+    def hand_in(self, files: Sequence[archives.DownloadFile], count: Mapping[str, int]) -> HandIn:
+        upload, label = self.parcel.upload, displayable(self.parcel.label)
+        time = max(files[index].time for index in self.parcel.files)
+        if upload is None:
+            return HandIn(self.place, label, time=time, problem=self.problem)
+        return HandIn(
+            self.place,
+            label,
+            upload.number if upload.system == "moodle" else "",
+            upload.number if upload.system == "canvas" else "",
+            displayable(upload.name) if count[upload.name] == 1 else "",
+            upload.key,
+            time,
+            upload.file,
+            self.problem,
+            upload.late,
+        )
 
 
-def _from_archive(archive: Path, extractions: Sequence[_Extraction]) -> list[tuple[Path, str]]:
+def _from_archive(archive: Path, extractions: Sequence[_Extraction]) -> None:
+    """Take all parcels out in one pass, or each in its process if that ends."""
     for extraction in extractions:
-        extraction.folder.mkdir(parents=True)
-    damage = _extracted(archive, extractions)
-    places = []
-    for extraction in extractions:
-        problems = [extraction.problem, *map(damage.get, extraction.parcel.files)]
-        folder = extraction.folder / _TAKEN_OUT if extraction.parcel.packed else extraction.folder
-        places.append((folder, next(filter(None, problems), "")))
-    return places
-
-
-def _extracted(archive: Path, extractions: Sequence[_Extraction]) -> dict[int, str]:
-    """Take all parcels out in one pass, or each in its process if that ends; return problems."""
-    targets = {at: to for each in extractions for at, to in each.targets.items()}
+        extraction.place.mkdir(parents=True)
     try:
-        return archives.extract(archive, targets)
+        whole = {at: to for each in extractions for at, to in each.targets.items()}
+        problems = archives.extract(archive, whole)
     except NotContained:
-        problems: dict[int, str] = {}
+        problems = {}
+        for extraction in extractions:
+            shutil.rmtree(extraction.place)
+            extraction.place.mkdir()
+            try:
+                problems |= archives.extract(archive, extraction.targets)
+            except NotContained as error:
+                problems |= dict.fromkeys(extraction.targets, str(error))
     for extraction in extractions:
-        shutil.rmtree(extraction.folder)
-        extraction.folder.mkdir()
-        try:
-            problems |= archives.extract(archive, extraction.targets)
-        except NotContained as error:
-            problems |= dict.fromkeys(extraction.targets, str(error))
-    return problems
+        found = [extraction.problem, *map(problems.get, extraction.parcel.files)]
+        extraction.problem = next(filter(None, found), "")
+        if extraction.parcel.packed:
+            extraction.place /= _TAKEN_OUT
 
 
 def _from_folder(
     folder: Path, files: Sequence[archives.DownloadFile], extraction: _Extraction
-) -> tuple[Path, str]:
-    """Return place and problem of a parcel of a folder; scattered files are copied together."""
+) -> None:
     parcel = extraction.parcel
     if parcel.packed:
-        return folder / files[min(parcel.files)].path, extraction.problem
-    if parcel.folder is not None:
-        return folder / parcel.folder, extraction.problem
-    if not extraction.problem:
-        extraction.folder.mkdir(parents=True)
+        extraction.place = folder / files[min(parcel.files)].path
+    elif parcel.folder is not None:
+        extraction.place = folder / parcel.folder
+    elif not extraction.problem:
+        extraction.place.mkdir(parents=True)
         try:
             for place, target in extraction.targets.items():
                 with archives.open_strangers_file(folder / files[place].path) as stream:
                     archives.copy_limited(stream, target, archives.LARGEST_ARCHIVE)
         except (OSError, archives.Refusal) as error:
-            return extraction.folder, str(error)
-    return extraction.folder, extraction.problem
+            extraction.problem = str(error)

@@ -14,6 +14,7 @@ from labs.definition.answers import displayable
 from labs.definition.assignment import student_id
 from labs.grading.case import Case, Flag
 from labs.grading.intake import Intake
+from labs.grading.tables import table
 from topologies.errors import TcplabError, UsageError
 
 _APART = 60.0
@@ -34,14 +35,18 @@ class CountingHandIns:
 def counting_hand_ins(cases: Sequence[Case]) -> CountingHandIns:
     """Choose in each upload; flags of the hand-in that counts name the others."""
     newest, superseded = _without_copies(cases)
-    groups: dict[str, list[Case]] = defaultdict(list)
+    uploads: dict[str, list[Case]] = defaultdict(list)
     for number, case in enumerate(newest):
-        groups[case.hand_in.upload or f"alone {number}"].append(case)
+        uploads[case.hand_in.upload or f"alone {number}"].append(case)
     counting: list[Case] = []
-    students = (each for group in groups.values() for each in _by_student(group))
-    for chosen, others in map(_choose, students):
-        counting += chosen
-        superseded += others
+    for upload in uploads.values():
+        groups: dict[str, list[Case]] = defaultdict(list)
+        several = len({case.student for case in upload if not case.refused}) > 1
+        for case in upload:  # a hand-in of a group that cannot be read stands alone
+            groups[case.student if several else ""].append(case)
+        for chosen, others in map(_choose, groups.values()):
+            counting += chosen
+            superseded += others
     return CountingHandIns(counting, superseded)
 
 
@@ -58,21 +63,15 @@ def _without_copies(cases: Sequence[Case]) -> tuple[list[Case], list[tuple[Case,
     return [case for case in cases if case in newest.values()], copies
 
 
-def _by_student(group: Sequence[Case]) -> list[list[Case]]:
-    """Return the cases of each student; a hand-in of a group that cannot be read stands alone."""
-    students = {case.student for case in group if not case.refused}
-    if len(students) <= 1:
-        return [list(group)]
-    by_student: dict[str, list[Case]] = defaultdict(list)
-    for case in group:
-        by_student[case.student].append(case)
-    return list(by_student.values())
-
-
 def _choose(group: Sequence[Case]) -> tuple[list[Case], list[tuple[Case, str]]]:
     best = max(_rank(case) for case in group)
     first, *others = sorted((case for case in group if _rank(case) == best), key=_age, reverse=True)
-    also = [case for case in others if not _is_known_newer(first, case)]
+    also = [
+        case
+        for case in others
+        if not (first.hand_in.file and case.hand_in.file)
+        and first.hand_in.time - case.hand_in.time < _APART
+    ]
     left = [(case, _reason(case, first)) for case in group if case not in (first, *also)]
     flags = (
         Flag("twice", f"{case.hand_in.label} was uploaded too and is not graded: {reason}.")
@@ -95,11 +94,6 @@ def _is_own(case: Case) -> bool:
 
 def _age(case: Case) -> tuple[int, float]:
     return case.hand_in.file, case.hand_in.time
-
-
-def _is_known_newer(newer: Case, older: Case) -> bool:
-    numbers = newer.hand_in.file, older.hand_in.file
-    return all(numbers) or newer.hand_in.time - older.hand_in.time >= _APART
 
 
 def _reason(case: Case, first: Case) -> str:
@@ -163,12 +157,9 @@ class DownloadReport:
         more = len(self.looks) - _NAMED
         return [self.summary, *named, *([f"  and {more} more; see {INTAKE}"] if more > 0 else [])]
 
-    def table(self) -> tuple[list[str], list[tuple[object, ...]]]:
-        heading = [field.name for field in fields(IntakeLine)]
-        return heading, [(*astuple(line)[:-1], "yes" if line.look else "") for line in self.lines]
-
-
-EMPTY_REPORT = DownloadReport()
+    def table(self) -> str:
+        rows = [(*astuple(line)[:-1], "yes" if line.look else "") for line in self.lines]
+        return table([field.name for field in fields(IntakeLine)], rows)
 
 
 def report_on(intake: Intake, counting: CountingHandIns) -> DownloadReport:
@@ -207,7 +198,6 @@ def _line(index: int, intake: Intake, ends: Mapping[int, tuple[Case, str]]) -> I
 
 
 def _shown(text: str) -> str:
-    """Return a stranger's words at a length that a table can show."""
     return displayable(text)[:_SHOWN]
 
 

@@ -17,16 +17,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from labs.definition.assignment import as_text
-from labs.grading.case import AnswerMark, Case, Verdict
-from labs.grading.decisions import Acceptance, Acceptances, Override, Overrides, Rejection
+from labs.grading.case import Case, Verdict
+from labs.grading.decisions import Acceptance, Decisions, Override, Rejection
 from labs.grading.tables import table
 from topologies.errors import UsageError
 from topologies.notation import json_value
 
 LOG = "log.csv"
 Data = TypeVar("Data")
-Decision = tuple[str, str, str, str]
-"""What was decided, about whose answer to which question, in which hand-in."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +43,12 @@ class LogEntry:
     former: str = ""
 
     @property
-    def decision(self) -> Decision:
+    def decision(self) -> tuple[str, str, str, str]:
+        """What was decided, about whose answer to which question, in which hand-in."""
         return self.what, self.student, self.question, self.hand_in
 
     @property
     def sentence(self) -> str:
-        """The change of a grade, for the terminal."""
         why = f" ({self.why})" if self.why else ""
         old, new = self.old or "none", self.new or "none"
         return f"  {self.student}, {self.question}: {old} before, {new} now{why}"
@@ -60,8 +58,7 @@ _HEADING = tuple(field.name for field in fields(LogEntry))
 
 
 def read(folder: Path) -> list[LogEntry]:
-    file = folder / LOG
-    return _parsed(file.read_text("utf-8")) if file.is_file() else []
+    return _parsed((folder / LOG).read_text("utf-8")) if (folder / LOG).is_file() else []
 
 
 def _parsed(text: str) -> list[LogEntry]:
@@ -71,57 +68,47 @@ def _parsed(text: str) -> list[LogEntry]:
 
 def append(folder: Path, entries: Iterable[LogEntry]) -> None:
     """Add entries with the time, and the account where no reader is named."""
-    who, when = _account(), as_text(datetime.now())
-    dated = [replace(entry, when=when, who=entry.who or who) for entry in entries]
-    if not dated:
-        return
-    text = table(_HEADING, [astuple(entry) for entry in dated])
-    with (folder / LOG).open("a", encoding="utf-8") as stream:
-        stream.write(text if stream.tell() == 0 else text.partition("\n")[2])
-
-
-def _account() -> str:
+    who, when = "", as_text(datetime.now())
     with suppress(KeyError, OSError):  # an account without a name, as in a container
-        return getpass.getuser()
-    return ""
+        who = getpass.getuser()
+    rows = [astuple(replace(entry, when=when, who=entry.who or who)) for entry in entries]
+    if rows:
+        text = table(_HEADING, rows)
+        with (folder / LOG).open("a", encoding="utf-8") as stream:
+            stream.write(text if stream.tell() == 0 else text.partition("\n")[2])
 
 
-def add_decisions(folder: Path, overrides: Overrides, acceptances: Acceptances) -> None:
+def add_decisions(folder: Path, decisions: Decisions) -> None:
     """Add each decision that is new, changed or withdrawn since the last grading."""
     before = {entry.decision: entry for entry in read(folder) if entry.what != "grade"}
     # As the file gives them back, so that an escaped cell is no change.
-    made = _parsed(table(_HEADING, map(astuple, _decisions(overrides, acceptances))))
-    now = {entry.decision: entry for entry in made}
-    append(folder, _changes(before, now))
-
-
-def _changes(
-    before: Mapping[Decision, LogEntry], now: Mapping[Decision, LogEntry]
-) -> Iterator[LogEntry]:
+    made = _parsed(table(_HEADING, map(astuple, _entries(decisions))))
+    now, changes = {entry.decision: entry for entry in made}, []
     for decision, entry in now.items():
         old = before.get(decision)
         if old is None or (old.new, old.why) != (entry.new, entry.why):
-            yield replace(entry, old=old.new if old else "")
+            changes.append(replace(entry, old=old.new if old else ""))
     for decision, old in before.items():
         if decision not in now and old.new:
-            yield LogEntry(*decision, new="", why="withdrawn", old=old.new)
+            changes.append(LogEntry(*decision, new="", why="withdrawn", old=old.new))
+    append(folder, changes)
 
 
-def _decisions(overrides: Overrides, acceptances: Acceptances) -> Iterator[LogEntry]:
-    for line in overrides.override:
+def _entries(decisions: Decisions) -> Iterator[LogEntry]:
+    def entry(
+        what: str, line: Override | Acceptance | Rejection, new: str, question: str = ""
+    ) -> LogEntry:
+        by = line.by or ""
+        return LogEntry(what, line.student, question, line.hand_in, new, line.comment, by)
+
+    for line in decisions.override:
         items = ", ".join(map(str, line.items or ())) or "none"
         points = f"{line.points:g}" + (f" (items: {items})" if line.items is not None else "")
-        yield _decision("points by hand", line, points, line.question)
-    for accepted in acceptances.accept:
-        yield _decision("accepted", accepted, "; ".join(accepted.flags) or "no flag")
-    for rejected in acceptances.reject:
-        yield _decision("rejected", rejected, "zero points")
-
-
-def _decision(
-    what: str, line: Override | Acceptance | Rejection, new: str, question: str = ""
-) -> LogEntry:
-    return LogEntry(what, line.student, question, line.hand_in, new, line.comment, line.by or "")
+        yield entry("points by hand", line, points, line.question)
+    for accepted in decisions.accept:
+        yield entry("accepted", accepted, "; ".join(accepted.flags) or "no flag")
+    for rejected in decisions.reject:
+        yield entry("rejected", rejected, "zero points")
 
 
 FORMER, _REPORT = "former", "report.json"
@@ -201,7 +188,6 @@ def _change(student: str, name: str, old: float | None, new: float | None, why: 
 
 
 def _changes_of(old: FormerCase, case: Case) -> Iterator[LogEntry]:
-    """Yield the change of the final points, then those of single questions."""
     another = "another hand-in" if old.digest != case.digest else ""
     if old.final != case.final:
         states = f"{old.state}, now {case.state}" if old.state != case.state else ""
@@ -213,14 +199,11 @@ def _changes_of(old: FormerCase, case: Case) -> Iterator[LogEntry]:
     for mark in case.marks:
         was = before.get(mark.question, FormerMark(mark.question))
         if was.points != mark.points:
-            why = another or _why(was, mark)
+            by_hand = mark.verdict is Verdict.BY_HAND
+            why = mark.note if was.note != mark.note else ""
+            if was.expected != mark.expected:
+                why = f"the key was '{was.expected}' and is '{mark.expected}'"
+            if by_hand or was.verdict == Verdict.BY_HAND:
+                why = "points by hand" if by_hand else "its points by hand are withdrawn"
+            why = another or why
             yield _change(case.student, mark.question, was.points, mark.points, why)
-
-
-def _why(old: FormerMark, new: AnswerMark) -> str:
-    if Verdict.BY_HAND in (old.verdict, new.verdict):
-        given = new.verdict is Verdict.BY_HAND
-        return "points by hand" if given else "its points by hand are withdrawn"
-    if old.expected != new.expected:
-        return f"the key was '{old.expected}' and is '{new.expected}'"
-    return new.note if old.note != new.note else ""

@@ -48,7 +48,12 @@ def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Marker:
-    """The marker of one student's answers. `derived` calculates what follows from other answers."""
+    """The marker of one student's answers. `derived` calculates what follows from other answers.
+
+    By question: `bands` are the measure of runs in real time without readable captures, `recorded`
+    the predictions before the runs, `trials` results of scripts, `hidden` those of the networks of
+    a forecast, `tested` those of programs. The events of `runs` say what a wrong frame is.
+    """
 
     lab: LabSpec
     key: Key
@@ -57,19 +62,11 @@ class Marker:
     variables: Variables
     pictures: Mapping[str, str]
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """By question, for runs in real time without readable captures, whose numbers have no other
-    measure.
-    """
     recorded: Answers = field(default_factory=dict)
-    """Predictions that were recorded before the runs."""
     trials: Mapping[str, ScriptTrial] = field(default_factory=dict)
-    """Results of the scripts, by question."""
     hidden: Mapping[str, Sequence[HiddenResult]] = field(default_factory=dict)
-    """Results of the networks of each forecast, by question."""
     tested: Mapping[str, Sequence[TestedProgram]] = field(default_factory=dict)
-    """Results of the programs on hidden networks, by question."""
     runs: Mapping[str, MeasuredRun] = field(default_factory=dict)
-    """The student's runs by name, whose events say what a wrong frame is."""
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
         return [self._mark(question, answers) for question in self.lab.questions]
@@ -78,12 +75,9 @@ class Marker:
         return self.right_among(self.marks(answers))
 
     def right_among(self, marks: Sequence[AnswerMark]) -> set[str]:
-        return {
-            mark.question
-            for mark in marks
-            if mark.verdict in (Verdict.RIGHT, Verdict.UNIT)
-            and self.lab.question(mark.question).kind == "number"
-        }
+        numbers = {each.id for each in self.lab.questions if each.kind == "number"}
+        right = (mark for mark in marks if mark.verdict in (Verdict.RIGHT, Verdict.UNIT))
+        return {mark.question for mark in right} & numbers
 
     def _mark(self, question: Question, answers: Answers) -> AnswerMark:
         name, kind, given = question.id, question.kind, answers.get(question.id, [])
@@ -128,9 +122,7 @@ class Marker:
             return "; ".join(texts) or "none of them"
         if question.kind in ("evidence", "design", "script", "forecast", "program"):
             return open_questions.expected(question, self.key)
-        if question.id not in self.key.numbers:
-            return self.model(question)
-        return self._value(question)
+        return self._value(question) if question.id in self.key.numbers else self.model(question)
 
     def _value(self, question: Question) -> str:
         unit = "" if unit_named(question.unit) == COUNT else question.unit
@@ -146,11 +138,10 @@ class Marker:
 
     def _options(self, question: Question, given: set[str], empty: AnswerMark) -> AnswerMark:
         right = self.key.choices.get(question.id, set())
-        wrong = {option.id for option in question.options} - right
-        share = _ticked(given, right, wrong) if right else float(not given)
+        texts = {option.id: option.text for option in question.options}
+        share = _ticked(given, right, texts.keys() - right) if right else float(not given)
         if question.kind == "choice":
             share = float(given == right or bool(given & right and len(given) == 1))
-        texts = {option.id: option.text for option in question.options}
         ticked = "; ".join(texts.get(option_id, option_id[:60]) for option_id in sorted(given))
         marked = replace(empty, given=ticked).earning(share, question.points)
         known = [each for each in question.mistakes if {each.id} == given - right]
@@ -171,8 +162,13 @@ class Marker:
 
         def best(number: Number) -> AnswerMark:
             """Mark the number by the first of its readings that is right, else by the last."""
-            readings = _readings(question, number)
-            marks = [self._judged(question, reading, answers, empty) for reading in readings]
+            marks = []
+            for reading in _readings(question, number):
+                share, mark = self._judge(question, reading, answers, empty)
+                if mark.verdict in _RIGHT and reading.note:
+                    share = reading.most
+                    mark = replace(mark, verdict=Verdict.UNIT, note=reading.note)
+                marks.append(replace(mark, points=round(share * question.points, 2)))
             right = (mark for mark in marks if mark.verdict in (*_RIGHT, Verdict.UNIT))
             return next(right, marks[-1])
 
@@ -186,18 +182,9 @@ class Marker:
                 return empty.for_person(note, Verdict.UNREADABLE)
         return mark
 
-    def _judged(
-        self, question: Question, reading: _Reading, answers: Answers, empty: AnswerMark
-    ) -> AnswerMark:
-        share, mark = self._judge(question, reading, answers, empty)
-        if mark.verdict in _RIGHT and reading.note:
-            share, mark = reading.most, replace(mark, verdict=Verdict.UNIT, note=reading.note)
-        return replace(mark, points=round(share * question.points, 2))
-
     def _judge(
         self, question: Question, reading: _Reading, answers: Answers, empty: AnswerMark
     ) -> tuple[float, AnswerMark]:
-        """Return the share of the points, and the mark without them."""
         close = partial(reading.is_close, share=self.tolerance.get(question.id, LEAST_TOLERANCE))
         expected = self.key.numbers[question.id]
         low, high = self.bands.get(question.id, (expected, expected))
@@ -219,16 +206,15 @@ class Marker:
         return share, mark
 
     def _mix_ups(self, question: Question) -> Iterator[_MixUp]:
-        """Yield the known ways to a wrong value."""
         wrong = self.key.mistakes.get(question.id, {})
-        for mistake in question.mistakes:
-            if mistake.id in wrong:
-                value = wrong[mistake.id]
-                yield _MixUp(value, Verdict.MISTAKE, 0.0, mistake.id, mistake.note)
+        for known in question.mistakes:
+            if known.id in wrong:
+                yield _MixUp(wrong[known.id], Verdict.MISTAKE, 0.0, known.id, known.note)
         dimension, expected = unit_named(question.unit).dimension, self.key.numbers[question.id]
-        for known in (each for each in _FACTORS if dimension in each["of"]):
-            name, value = f"factor {known['by']:g}", known["by"] * expected
-            yield _MixUp(value, Verdict.FACTOR, BY_A_FACTOR, name, known["note"])
+        for each in _FACTORS:
+            if dimension in each["of"]:
+                name, value = f"factor {each['by']:g}", each["by"] * expected
+                yield _MixUp(value, Verdict.FACTOR, BY_A_FACTOR, name, each["note"])
 
     def _followed(self, question: Question, answers: Answers) -> float | None:
         if question.id not in self.derived:
@@ -284,16 +270,16 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
     plain = question.unit in ("", "%")  # neither is a number of things
     comparable = len(dimensions) == 1 or (plain and dimensions == {"number", "share"})
     scale = number.scale(unit) if comparable else 1.0
-    reading = _Reading(number.value * scale, number.half_step * scale)
+    value, step = number.value * scale, number.half_step * scale
     if not comparable:
-        note = "The number is right; its unit is another."
-        return [replace(reading, most=BY_A_FACTOR, note=note)]
+        return [_Reading(value, step, BY_A_FACTOR, "The number is right; its unit is another.")]
     if number.unit or unit.dimension == "number":
-        return [reading]
-    unitless = replace(reading, most=WITHOUT_UNIT, note="The number is right; the unit is missing.")
-    whole = 1 / unit.factor if unit.dimension == "share" else 0.0
-    fraction = _Reading(number.value * whole, number.half_step * whole)
-    return [fraction, unitless] if whole else [unitless]
+        return [_Reading(value, step)]
+    note = "The number is right; the unit is missing."
+    unitless = _Reading(value, step, WITHOUT_UNIT, note)
+    if unit.dimension != "share":
+        return [unitless]
+    return [_Reading(number.value / unit.factor, number.half_step / unit.factor), unitless]
 
 
 def _ticked(given: set[str], right: set[str], wrong: set[str]) -> float:

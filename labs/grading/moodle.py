@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labs.definition.spec import LabSpec
+from labs.grading import tables
 from labs.grading.case import Case, ExportedPoints
-from labs.grading.tables import FilledTable, ForeignTable, headings, read_foreign_table, table
 from topologies.errors import UsageError
 
 _IDENTIFIER = re.compile(r"\D*(\d{1,12})")
-_NUMBER = re.compile(r"\d+(?:([.,])\d+)?")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _RIGHT_OF_MAXIMUM = 2
 """Columns that Moodle always writes there: whether a grade can be changed, and when it was."""
 _DOWNLOADED = "Give the file that Moodle's 'Download grading worksheet' gave, as it is."
@@ -41,16 +41,15 @@ def own_worksheet(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
     rows = []
     for student in students:
         if number := _number_of(student.case):
-            case = student.case
-            name, address = (case.person.name, case.person.email) if case.person else ("", "")
-            row = (f"Participant {number}", name, address, student.points, lab.points)
-            rows.append((*row, "", comment(lab, student)))
-    return table((*heading, "Last modified (grade)", "Feedback comments"), rows) if rows else ""
+            person = student.case.person or tables.Person("")
+            row = (f"Participant {number}", person.name, person.email, student.points, lab.points)
+            rows.append((*row, "", comment(lab, student) if student.points is not None else ""))
+    return (
+        tables.table((*heading, "Last modified (grade)", "Feedback comments"), rows) if rows else ""
+    )
 
 
 def comment(lab: LabSpec, student: ExportedPoints) -> str:
-    if student.points is None:
-        return ""
     return f"{_comment_beginning(lab)} {student.points:g} of {lab.points} points."
 
 
@@ -62,15 +61,15 @@ def _comment_beginning(lab: LabSpec) -> str:
 class Worksheet:
     """A worksheet: its rows of people, and columns; grades are left of the maximum `most`."""
 
-    table: ForeignTable
+    table: tables.ForeignTable
     participants: list[int]
     identifier: int
     most: int
     feedback: int | None
     submission: int | None = None
 
-    def maximum(self, row: int) -> str:
-        return self.table.value(row, self.most)
+    def maximum(self, row: int) -> float:
+        return _float(self.table.value(row, self.most))
 
     def placed(self, students: Sequence[ExportedPoints]) -> Iterator[tuple[int, ExportedPoints]]:
         """Each row with its student: by the number in Moodle, else by a cell of id or address."""
@@ -96,103 +95,88 @@ class Worksheet:
         if student.points is None:
             if self.table.value(row, self.most - 1):
                 self.table.put(row, self.most - 1, "")
-                yield f"{student.name} has a grade in Moodle; an empty cell does not take it away."
+                kept = "has a grade in Moodle; an empty cell does not take it away."
+                yield f"{student.case.student} {kept}"
             return
-        maximum = self.maximum(row)
-        points = student.points * _float(maximum) / lab.points
-        self.table.put(row, self.most - 1, _written(points, maximum))
+        points = f"{student.points * self.maximum(row) / lab.points:.2f}"
+        # 91.67, or 91,67 if the maximum is 100,00 (unformat_float in lib/moodlelib.php).
+        comma = "," in self.table.value(row, self.most)
+        self.table.put(row, self.most - 1, points.replace(".", ",") if comma else points)
         if self.feedback is None:
             return
         before = self.table.value(row, self.feedback)
         if before and not before.startswith(_comment_beginning(lab)):
-            yield f"{student.name} has a comment in Moodle already: it stays."
+            yield f"{student.case.student} has a comment in Moodle already: it stays."
         else:
             self.table.put(row, self.feedback, comment(lab, student))
 
 
-def filled(file: Path, lab: LabSpec, students: Sequence[ExportedPoints]) -> FilledTable:
+def filled(file: Path, lab: LabSpec, students: Sequence[ExportedPoints]) -> tables.FilledTable:
     """Return the worksheet with scaled grades and comments; other cells stay. Raises UsageError."""
     sheet = read_worksheet(file)
     rows = dict(sheet.placed(students))
-    notices = [*_about(sheet, lab, list(rows.values()), students)]
+    placed, participants = list(rows.values()), sheet.participants
+    final = sum(student.points is not None for student in placed)
+    notices = [f"moodle.csv has the grades of {final} of {len(participants)} participants."]
+    for most in sorted({sheet.maximum(row) for row in participants} - {float(lab.points)}):
+        scaled = f"Moodle's assignment has {most:g} points, the lab {lab.points}: grades are"
+        notices.append(f"{scaled} scaled.")
+    if sheet.feedback is None:
+        notices.append("The worksheet has no known column for comments: only grades are written.")
+    if absent := [student.case.student for student in students if student not in placed]:
+        notices.append(f"Not in the worksheet: {', '.join(absent)}.")
     for row, student in rows.items():
         notices += sheet.fill(row, student, lab)
-    return FilledTable(sheet.table.content(), tuple(notices))
-
-
-def _about(
-    sheet: Worksheet,
-    lab: LabSpec,
-    placed: Sequence[ExportedPoints],
-    students: Sequence[ExportedPoints],
-) -> Iterator[str]:
-    final = sum(student.points is not None for student in placed)
-    yield f"moodle.csv has the grades of {final} of {len(sheet.participants)} participants."
-    maxima = {_float(sheet.maximum(row)) for row in sheet.participants}
-    for most in sorted(maxima - {float(lab.points)}):
-        yield f"Moodle's assignment has {most:g} points, the lab {lab.points}: grades are scaled."
-    if sheet.feedback is None:
-        yield "The worksheet has no known column for comments: only grades are written."
-    if absent := [student.name for student in students if student not in placed]:
-        yield f"Not in the worksheet: {', '.join(absent)}."
+    return tables.FilledTable(sheet.table.content(), tuple(notices))
 
 
 def read_worksheet(file: Path) -> Worksheet:
     """The worksheet in a file. Raises UsageError, with the columns of the file if it is none."""
-    sheet = read_foreign_table(file, _DOWNLOADED)
+    sheet = tables.read_foreign_table(file, _DOWNLOADED)
     worksheet = _recognised(sheet)
     if worksheet is None:
         seen = ", ".join(sheet.heading)[:300] or "none"
         problem = f"{file.name} is no grading worksheet that can be read. Its columns: {seen}."
         raise UsageError(problem, _DOWNLOADED)
-    if not all(_NUMBER.fullmatch(worksheet.maximum(row)) for row in worksheet.participants):
+    maxima = (sheet.value(row, worksheet.most) for row in worksheet.participants)
+    if not all(map(_NUMBER.fullmatch, maxima)):
         problem = f"{file.name}: the assignment's grades are no points but a scale."
         raise UsageError(problem, "Let it have points in Moodle.")
     return worksheet
 
 
-def _recognised(sheet: ForeignTable) -> Worksheet | None:
+def _recognised(sheet: tables.ForeignTable) -> Worksheet | None:
     """The worksheet, by its headings in any known language, else by Moodle's usual places."""
-    maximum, identifier = _place(sheet, "maximum"), _place(sheet, "identifier") or 0
+    heading = [text.casefold() for text in sheet.heading]
+    people = [row for row in range(1, len(sheet.rows)) if any(sheet.values(row))]
+
+    def place(role: str) -> int | None:
+        names = tables.headings(role)
+        return next((at for at, text in enumerate(heading) if text in names), None)
+
+    maximum, identifier = place("maximum"), place("identifier") or 0
     if maximum is None:
-        maximum = _maximum(sheet)
-    if not maximum or len(sheet.heading) <= maximum + _RIGHT_OF_MAXIMUM:
+        # The only column of one number that stands right of smaller numbers or empty cells.
+        columns = range(1, len(heading))
+        places = [column for column in columns if _is_maximum(sheet, people, column)]
+        maximum = places[0] if len(places) == 1 else None
+    if not maximum or len(heading) <= maximum + _RIGHT_OF_MAXIMUM:
         return None
-    people = _body(sheet)
     if not all(_IDENTIFIER.fullmatch(sheet.value(row, identifier)) for row in people):
         return None
-    feedback, submission = _place(sheet, "feedback"), _submission(sheet, maximum)
-    return Worksheet(sheet, people, identifier, maximum, feedback, submission)
-
-
-def _submission(sheet: ForeignTable, maximum: int) -> int | None:
-    """Return the column that is called as that of the grade's time, but for the brackets."""
-    modified = headings("modified")
+    # The time of a hand-in is called as that of the grade, but for the brackets.
+    modified = tables.headings("modified")
     beginnings = {name.partition("(")[0] for name in modified if "(" in name}
-    for place, text in enumerate(map(str.casefold, sheet.heading)):
-        alike = "(" in text and text.partition("(")[0] in beginnings
-        if place > maximum and alike and text not in modified:
-            return place
-    return None
+    times = (
+        at
+        for at, text in enumerate(heading)
+        if at > maximum and "(" in text and text.partition("(")[0] in beginnings
+        if text not in modified
+    )
+    return Worksheet(sheet, people, identifier, maximum, place("feedback"), next(times, None))
 
 
-def _place(sheet: ForeignTable, role: str) -> int | None:
-    names = headings(role)
-    return next((at for at, text in enumerate(sheet.heading) if text.casefold() in names), None)
-
-
-def _body(sheet: ForeignTable) -> list[int]:
-    return [row for row in range(1, len(sheet.rows)) if any(sheet.values(row))]
-
-
-def _maximum(sheet: ForeignTable) -> int | None:
-    """Return the only column of one number that stands right of smaller numbers or empty cells."""
-    places = [place for place in range(1, len(sheet.heading)) if _is_maximum(sheet, place)]
-    return places[0] if len(places) == 1 else None
-
-
-def _is_maximum(sheet: ForeignTable, column: int) -> bool:
-    rows = _body(sheet)
+def _is_maximum(sheet: tables.ForeignTable, rows: Sequence[int], column: int) -> bool:
     maxima = {sheet.value(row, column) for row in rows}
     if len(maxima) != 1 or not _NUMBER.fullmatch(most := maxima.pop()):
         return False
@@ -201,7 +185,6 @@ def _is_maximum(sheet: ForeignTable, column: int) -> bool:
 
 
 def _number_of(case: Case) -> str:
-    """Return the number by which Moodle names the participant; empty if it is not known."""
     identifier = case.hand_in.moodle or (case.person.moodle if case.person else "")
     match = _IDENTIFIER.fullmatch(identifier)
     return match[1] if match else ""
@@ -209,9 +192,3 @@ def _number_of(case: Case) -> str:
 
 def _float(text: str) -> float:
     return float(text.replace(",", "."))
-
-
-def _written(points: float, like: str) -> str:
-    """Return 91.67, or 91,67 if the maximum is 100,00 (unformat_float in lib/moodlelib.php)."""
-    match = _NUMBER.fullmatch(like)
-    return f"{points:.2f}".replace(".", match[1] if match and match[1] else ".")

@@ -2,20 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from analysis.measures.evidence import EVENTS
+from labs.definition import forecast as forecasts
 from labs.definition.answers import is_made
-from labs.definition.forecast import (
-    HiddenResult,
-    ScoredRule,
-    TestedProgram,
-    mistake_in,
-    read_rule,
-    scored,
-)
 from labs.definition.key import Key
 from labs.definition.scripts import ScriptTrial
-from labs.definition.spec import Bound, Question
+from labs.definition.spec import Question
 from labs.definition.written import WrittenFrame, in_digits, parse_frame
 from labs.grading.case import AnswerMark, Verdict
 from labs.measuring.measures import MeasuredRun, UnknownName
@@ -62,7 +56,6 @@ def evidence(
 
 
 def _what_it_is(question: Question, frame: WrittenFrame, run: MeasuredRun) -> str:
-    """Return a sentence on a wrong frame, by the events of its capture."""
     try:
         seen = {event: run.frames(question.capture, event) for event in EVENTS}
     except UnknownName:  # a run that was broken off has no such condition
@@ -78,22 +71,23 @@ def design(question: Question, key: Key, empty: AnswerMark) -> AnswerMark:
     measured = key.measured.get(question.id)
     if measured is None:
         return replace(empty, verdict=Verdict.WRONG, note="It could not be run as it is written.")
-    kept = [bound for bound in question.bounds if bound.keeps(measured[bound.id])]
-    share = len(kept) / len(question.bounds) if question.bounds else 1.0
-    sentences = [_result(bound, measured[bound.id]) for bound in question.bounds]
-    return empty.earning(share, question.points, " ".join(sentences))
+    kept, sentences = [bound.keeps(measured[bound.id]) for bound in question.bounds], []
+    for bound, is_kept in zip(question.bounds, kept, strict=True):
+        shown = f"{in_digits(measured[bound.id])} {bound.unit}".strip()
+        sentences.append(f"{bound.text}: {shown}, {'kept' if is_kept else 'not kept'}.")
+    return empty.earning(fmean(kept or [1]), question.points, " ".join(sentences))
 
 
 def forecast(
-    question: Question, text: str, hidden: Sequence[HiddenResult], empty: AnswerMark
+    question: Question, text: str, hidden: Sequence[forecasts.HiddenResult], empty: AnswerMark
 ) -> AnswerMark:
     """Give the share by a proper score; the note says how far off it is, and tells no value."""
     if not hidden:
         return empty.for_person("The hidden networks were not run; a person looks at it.")
     try:
-        rule = read_rule(text)
-        found = scored(rule, hidden)
-        known = mistake_in(rule, question, hidden) if found.share < 1 else None
+        rule = forecasts.read_rule(text)
+        found = forecasts.scored(rule, hidden)
+        known = forecasts.mistake_in(rule, question, hidden) if found.share < 1 else None
     except UsageError as error:
         return empty.for_person(f"{error} A person reads it.", Verdict.UNREADABLE)
     note = f"{known.note} " if known else ""
@@ -101,9 +95,8 @@ def forecast(
     return replace(mark, drawn=found, mistake=known.id if known else "")
 
 
-def _account(found: ScoredRule, points: int) -> str:
-    parts = (found.lost_by_width, found.lost_by_errors)
-    width, errors = (in_digits(round(points * max(0.0, part), 1)) for part in parts)
+def _account(found: forecasts.ScoredRule, points: int) -> str:
+    width, errors = (in_digits(round(points * max(0.0, part), 1)) for part in found.lost)
     off = ", ".join(map(in_digits, found.offs))
     return (
         f"It holds on {found.held} of {len(found.offs)} networks. Its width of {found.width:.0%}"
@@ -113,27 +106,20 @@ def _account(found: ScoredRule, points: int) -> str:
     )
 
 
-def program(question: Question, tested: Sequence[TestedProgram], empty: AnswerMark) -> AnswerMark:
+def program(
+    question: Question, tested: Sequence[forecasts.TestedProgram], empty: AnswerMark
+) -> AnswerMark:
     """Give the share of the tests, by weight, that the programs passed on the hidden networks."""
     if not tested:
         return empty
     weights = [test.weight for test in question.tests]
     stages = [len(result.passed) for result in tested]
-    passed = sum(stages)
     counted = [min(stages)] if question.everywhere else stages
     share = sum(sum(weights[:stage]) for stage in counted) / (len(counted) * sum(weights))
-    notes = [
-        f"Network {number}: {result.reason}."
-        for number, result in enumerate(tested, 1)
-        if result.reason
-    ]
-    given = f"{passed} of {len(tested) * len(question.tests)} tests passed"
-    return replace(empty, given=given).earning(share, question.points, " ".join(notes))
-
-
-def _result(bound: Bound, value: float) -> str:
-    shown = f"{in_digits(value)} {bound.unit}".strip()
-    return f"{bound.text}: {shown}, {'kept' if bound.keeps(value) else 'not kept'}."
+    reasons = [(number, each.reason) for number, each in enumerate(tested, 1) if each.reason]
+    note = " ".join(f"Network {number}: {reason}." for number, reason in reasons)
+    given = f"{sum(stages)} of {len(tested) * len(weights)} tests passed"
+    return replace(empty, given=given).earning(share, question.points, note)
 
 
 def as_sentence(words: object) -> str:
@@ -163,10 +149,9 @@ def expected(question: Question, key: Key) -> str:
 
 
 def script(question: Question, trial: ScriptTrial | None, empty: AnswerMark) -> AnswerMark:
-    """Give all points if it passes on the lab's kernel, and on none that does otherwise.
+    """Give all points if it passes on the lab's kernel, and fails on others at a kernel's packet.
 
-    A script that fails on the lab's kernel earns no points: its claim is false. Another kernel
-    counts only if the script fails there at a packet of the kernel.
+    A script that fails on the lab's kernel earns no points: its claim is false.
     """
     if trial is None:
         return empty.for_person("It was not run: a person reads it.")
@@ -178,11 +163,9 @@ def script(question: Question, trial: ScriptTrial | None, empty: AnswerMark) -> 
         place = f", line {trial.failure.line}" if trial.failure.line else ""
         note = f"On the lab's kernel it fails{place}: {trial.failure.what}."
         return replace(empty, verdict=Verdict.WRONG, note=note)
-    missed = len(trial.unnoticed) + len(trial.elsewhere)
-    share = 1 - missed / len(question.others)
     notes = [f"It passes as well on a kernel that {other.text}." for other in trial.unnoticed]
     notes += [
         f"On a kernel that {other.text} it fails, but not at a packet that the kernel sends."
         for other in trial.elsewhere
     ]
-    return empty.earning(share, question.points, " ".join(notes))
+    return empty.earning(1 - len(notes) / len(question.others), question.points, " ".join(notes))

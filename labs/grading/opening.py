@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from labs.definition.answers import parts_of
 from labs.definition.assignment import FILE, Course, student_id, variant
 from labs.definition.runs import MODULE
 from labs.definition.scripts import ScriptTrial, handed_in_script
+from labs.definition.spec import LabSpec
 from labs.grading.case import Case, Flag
 from labs.grading.class_grading import ClassGrading
 from labs.grading.inspection import InspectedHandIn, fingerprint, inspect
@@ -75,55 +77,49 @@ def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[
 
 
 def _opened(case: Case, grading: ClassGrading) -> Case:
-    """Find the uploader, open the hand-in, and find its owner; refuse it once that is known."""
     case.folder.mkdir(parents=True)
+    place = case.hand_in.place.absolute()
 
     def with_uploader(case: Case) -> Case:
         return replace(case, person=owner(case.hand_in, grading.people))
 
+    def with_digest(case: Case) -> Case:
+        return replace(case, digest=contained_as(str, fingerprint, place))
+
+    def with_content(case: Case) -> Case:
+        content = contained_as(InspectedHandIn, inspect, place, case.folder, grading.lab.name)
+        return replace(case, inspected=content)
+
     case = attempt(Stage.OWNER, case, with_uploader)
     if case.hand_in.problem:
         case = case.refuse(case.hand_in.problem)
-    steps = [(Stage.OPEN, _with_digest), (Stage.OPEN, _open), (Stage.OPEN, _with_parts)]
-    for stage, step in (*steps, (Stage.OWNER, _identify)):
+    for step in (with_digest, with_content, partial(_with_parts, grading.lab)):
         if not case.refused:
-            case = attempt(stage, case, step, grading)
+            case = attempt(Stage.OPEN, case, step)
+    if not case.refused:
+        case = attempt(Stage.OWNER, case, _identify, grading)
     return case.refuse(case.inspected.refused) if case.inspected.refused else case
 
 
-def _with_digest(case: Case, _: ClassGrading) -> Case:
-    place = str(case.hand_in.place.absolute())
-    return replace(case, digest=contained_as(str, fingerprint, place))
-
-
-def _open(case: Case, grading: ClassGrading) -> Case:
-    """Unpack the hand-in, and read what was answered. Raises TcplabError."""
-    places = str(case.hand_in.place.absolute()), str(case.folder)
-    inspected = contained_as(InspectedHandIn, inspect, *places, grading.lab.name)
-    return replace(case, inspected=inspected)
-
-
-def _with_parts(case: Case, grading: ClassGrading) -> Case:
-    """Read the student's module, programs, settings and scripts. Raises TcplabError."""
-    lab, answers, module = grading.lab, case.inspected.answers, case.folder / MODULE
+def _with_parts(lab: LabSpec, case: Case) -> Case:
+    answers, module = case.inspected.answers, case.folder / MODULE
     own = parts_of(lab, answers, module if module.is_file() else None, case.folder)
     scripts, trials = {}, {}
     asked = sorted(each.id for each in lab.questions if each.kind == "script")
     for name in (name for name in asked if answers.get(name)):
-        read = contained_as(dict[str, str], read_script, str(case.folder), answers[name][0])
-        if "refusal" in read:
-            trials[name] = ScriptTrial(refusal=read["refusal"])
+        text, refusal = contained_as(tuple[str, str], read_script, case.folder, answers[name][0])
+        if refusal:
+            trials[name] = ScriptTrial(refusal=refusal)
         else:
-            scripts[name] = Script(answers[name][0], read["text"], {})
+            scripts[name] = Script(answers[name][0], text, {})
     return replace(case, own=own, scripts=scripts, trials=trials)
 
 
-def read_script(folder: str, name: str) -> dict[str, str]:
-    """Return the text of a script, or the refusal of one that cannot be run."""
+def read_script(folder: Path, name: str) -> tuple[str, str]:
     try:
-        return {"text": handed_in_script(Path(folder), name).text}
+        return handed_in_script(folder, name).text, ""
     except UsageError as error:
-        return {"refusal": str(error)}
+        return "", str(error)
 
 
 def _identify(case: Case, grading: ClassGrading) -> Case:
@@ -145,9 +141,8 @@ def _believe(case: Case, grading: ClassGrading) -> Case:
         problem = f"It is not known whose it is: {FILE} is missing or broken, or holds no name."
         raise TcplabError(problem, "Hand in the zip that ./tcplab lab pack makes.")
     student = student_id(claimed)
-    people = {person.id: person for person in grading.people}
-    person = people.get(student)
-    if people and person is None:
+    person = next((each for each in grading.people if each.id == student), None)
+    if grading.people and person is None:
         remedy = "Start the lab with the id of the course."
         raise TcplabError(f"'{student}' is not in the class.", remedy)
     case = replace(case, person=person)
@@ -168,7 +163,12 @@ def owner(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
     """Return the uploader by the course system; a number with another's name is a group's."""
     if numbered := _numbered(hand_in, people):
         return numbered if _may_be(hand_in.uploader, numbered.name) else None
-    namesakes = [person for person in people if _is_name(hand_in.uploader, person.name)]
+    joined = "".join(_words(hand_in.uploader))
+    namesakes = []
+    for person in people:
+        words = _words(person.name)  # a system may begin with the last name
+        if joined in ("".join(words[first:] + words[:first]) for first in range(len(words))):
+            namesakes.append(person)
     return namesakes[0] if len(namesakes) == 1 else None
 
 
@@ -186,11 +186,8 @@ def ownership_doubt(hand_in: HandIn, people: Sequence[Person], claimed: Person |
 
 
 def _numbered(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
-    for person in people:
-        by_moodle = hand_in.moodle and hand_in.moodle == person.moodle
-        if by_moodle or (hand_in.canvas and hand_in.canvas == person.canvas):
-            return person
-    return None
+    moodle, canvas = hand_in.moodle or None, hand_in.canvas or None
+    return next((each for each in people if moodle == each.moodle or canvas == each.canvas), None)
 
 
 def _words(name: str) -> list[str]:
@@ -203,9 +200,3 @@ def _may_be(uploader: str, name: str) -> bool:
     words = [word for word in _words(name) if len(word) > 1] or _words(name)
     joined = "".join(_words(uploader))  # Canvas leaves out what is between the words
     return not uploader or not words or any(word in joined for word in words)
-
-
-def _is_name(uploader: str, name: str) -> bool:
-    """Return whether two names have the same words, from whichever the name begins."""
-    words, joined = _words(name), "".join(_words(uploader))
-    return joined in ("".join(words[first:] + words[:first]) for first in range(len(words)))

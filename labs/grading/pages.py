@@ -6,7 +6,7 @@ one.
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +17,9 @@ from labs.definition.assignment import Course, common_mistakes, drawn_number, ru
 from labs.definition.runs import MODULE
 from labs.definition.spec import LabSpec, Question
 from labs.grading.case import AnswerMark, Case, Verdict, exported_points
-from labs.grading.decisions import REST, Acceptances, Override, Overrides
+from labs.grading.decisions import REST, Decisions, Override
 from labs.grading.intake import HandIn
-from labs.grading.intake_report import EMPTY_REPORT, DownloadReport
+from labs.grading.intake_report import DownloadReport
 from labs.grading.log import LogEntry
 from labs.grading.shared_work import similar_sentences
 from labs.grading.tables import Person
@@ -36,19 +36,17 @@ _FIRST, _SECOND = (_WORDS[name].split() for name in ("first", "second"))
 
 def pseudonyms(course: Course, lab: LabSpec, students: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
+    possible = len(_FIRST) * len(_SECOND) * 100
     for student in sorted(set(students)):
-        drawn = (_drawn(course, lab, student, attempt) for attempt in itertools.count())
-        names[student] = next(name for name in drawn if name not in names.values())
+        for attempt in itertools.count():
+            drawn = lab.name, student, "pseudonym", str(attempt)
+            pair, digits = divmod(drawn_number(course, drawn, possible), 100)
+            first, second = divmod(pair, len(_SECOND))
+            name = f"{_FIRST[first]}-{_SECOND[second]}-{digits:02}"
+            if name not in names.values():
+                names[student] = name
+                break
     return names
-
-
-def _drawn(course: Course, lab: LabSpec, student: str, attempt: int) -> str:
-    number = drawn_number(
-        course, (lab.name, student, "pseudonym", str(attempt)), len(_FIRST) * len(_SECOND) * 100
-    )
-    pair, digits = divmod(number, 100)
-    first, second = divmod(pair, len(_SECOND))
-    return f"{_FIRST[first]}-{_SECOND[second]}-{digits:02}"
 
 
 def with_pseudonyms(course: Course, lab: LabSpec, cases: Sequence[Case]) -> Sequence[Case]:
@@ -85,12 +83,12 @@ def leaderboard_page(course: Course, lab: LabSpec, cases: Sequence[Case]) -> str
     """Return the page, which can be published: it names no student."""
     assert lab.leaderboard
     places, question = ranking(lab, cases), lab.question(lab.leaderboard.question)
-    texts = {test.id: test.text for test in question.tests}
+    needed = next(test.text for test in question.tests if test.id == lab.leaderboard.needs)
     context = {
         "lab": lab,
         "course": course,
         "board": lab.leaderboard,
-        "needed": texts[lab.leaderboard.needs],
+        "needed": needed,
         "networks": question.networks,
         "places": places,
         "most": max((place.score for place in places), default=0.0) or 1.0,
@@ -104,9 +102,8 @@ class GradedClass:
     course: Course
     people: Sequence[Person]
     cases: Sequence[Case]
-    overrides: Overrides = field(default_factory=Overrides)
-    acceptances: Acceptances = field(default_factory=Acceptances)
-    report: DownloadReport = EMPTY_REPORT
+    decisions: Decisions = field(default_factory=Decisions)
+    report: DownloadReport = field(default_factory=DownloadReport)
 
     @cached_property
     def absent(self) -> list[Case]:
@@ -122,8 +119,8 @@ class GradedClass:
         ]
 
     def unknown_students(self) -> list[str]:
-        names = {line.student for line in self.overrides.override}
-        names |= {line.student for line in self.acceptances.accept}
+        names = {line.student for line in self.decisions.override}
+        names |= {line.student for line in self.decisions.accept}
         return sorted(name for name in names if not any(case.is_of(name) for case in self.cases))
 
 
@@ -134,35 +131,25 @@ _LATEST = 100  # entries of the log
 
 def feedback_page(lab: LabSpec, case: Case) -> str:
     """Return a student's page: questions, answers, the run's values, their sources, points."""
-    case = _without_key(case) if case.key_after else case
+    if case.key_after:  # it says what is wrong about an answer, and no right one
+        said = "A number of a run in real time lies outside of repeated runs."
+        flags = [replace(flag, text=said) if flag.kind == "band" else flag for flag in case.flags]
+        marks = [replace(mark, expected="") for mark in case.marks]
+        case = replace(case, marks=marks, flags=flags, bands={})
     pairs = [(_asked(lab, mark), mark) for mark in case.marks]
     verdicts = {verdict: verdict.words for verdict in Verdict}
     context = {"lab": lab, "case": case, "pairs": pairs, "verdicts": verdicts}
     return render("feedback.html", context)
 
 
-def _without_key(case: Case) -> Case:
-    """Return a case that says what is wrong about an answer, and no right one."""
-    said = "A number of a run in real time lies outside of repeated runs."
-    flags = tuple(replace(flag, text=said) if flag.kind == "band" else flag for flag in case.flags)
-    marks = tuple(replace(mark, expected="") for mark in case.marks)
-    return replace(case, marks=marks, flags=flags, bands={})
-
-
 def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
-    """Return the texts of a mark's question; a mark by hand may be for all others together."""
     if mark.question == REST:
         left = {"ask": "Everything else", "points": "what was left", "rubric": ()}
         return left | {"how": "", "kind": "number", "id": REST}
-    question = lab.question(mark.question)
-    given = mark.items or ()
-    rubric = [
-        (item, number in given)
-        for number, item in enumerate(rubric_items(question), 1)
-        if mark.items is not None
-    ]
-    names = ("ask", "points", "how", "kind", "id")
-    return {name: getattr(question, name) for name in names} | {"rubric": rubric}
+    question, given = lab.question(mark.question), mark.items or ()
+    items = rubric_items(question) if mark.items is not None else ()
+    rubric = [(item, number in given) for number, item in enumerate(items, 1)]
+    return vars(question) | {"rubric": rubric}
 
 
 def class_page(
@@ -202,10 +189,12 @@ def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
     return [(f"{10 * tenth} to {10 * tenth + 10} %", tenths[tenth]) for tenth in range(10)]
 
 
+def _marks(question: Question, cases: Sequence[Case]) -> Iterator[AnswerMark]:
+    return (mark for case in cases for mark in case.marks if mark.question == question.id)
+
+
 def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
-    verdicts = Counter(
-        mark.verdict for case in cases for mark in case.marks if mark.question == question.id
-    )
+    verdicts = Counter(mark.verdict for mark in _marks(question, cases))
     total = sum(verdicts.values()) or 1
     shares = [
         {"verdict": each.words, "count": count, "share": 100 * count / total, "kind": each.share}
@@ -219,12 +208,7 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
     """Known mix-ups and factors that a fifth of those who answered share, most frequent first."""
     found = []
     for question in lab.questions:
-        marks = [
-            mark
-            for case in cases
-            for mark in case.marks
-            if mark.question == question.id and mark.given
-        ]
+        marks = [mark for mark in _marks(question, cases) if mark.given]
         for mistake, count in Counter(mark.mistake for mark in marks if mark.mistake).items():
             if count >= 2 and count >= _WIDELY * len(marks):
                 note = next(mark.note for mark in marks if mark.mistake == mistake)
@@ -238,14 +222,14 @@ def reading_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
     aliases = pseudonyms(graded_class.course, lab, (case.student for case in cases))
     # The order of pseudonyms, so that no student is always the first to be read.
     in_order = sorted(cases, key=lambda case: aliases[case.student])
+    rubrics = {question.id: rubric_items(question) for question in lab.questions}
     queue = []
     for each in lab.questions:
         if answers := _to_read(each, in_order, graded_class, names):
             texts = {case.student: mark.given for case, mark, *_ in answers}
             model = f"{each.ask}\n{each.how}"
             alike = similar_sentences(texts, model) if each.kind == "text" else []
-            queue.append((each, rubric_items(each), common_mistakes(each), answers, alike))
-    rubrics = {question.id: rubric_items(question) for question in lab.questions}
+            queue.append((each, rubrics[each.id], common_mistakes(each), answers, alike))
     context = {
         "lab": lab,
         "names": names,
@@ -255,7 +239,7 @@ def reading_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
         "looks": [case for case in cases if case.state == "look"],
         "refused": [case for case in cases if case.refused],
         "rest": REST,
-        "decided": to_data(graded_class.overrides) | to_data(graded_class.acceptances),
+        "decided": to_data(graded_class.decisions),
     }
     return page_with_script("reading.html", "reading.js", context)
 
@@ -269,7 +253,7 @@ def _to_read(
 ) -> list[AnswerToRead]:
     found: list[AnswerToRead] = []
     for case in cases:
-        line = graded.overrides.lines_for(case).get(question.id)
+        line = graded.decisions.lines_for(case).get(question.id)
         for mark in case.marks if not case.refused else ():
             read = line is not None and mark.verdict is Verdict.BY_HAND and bool(mark.given)
             if mark.question == question.id and (mark.points is None or read):
@@ -280,9 +264,7 @@ def _to_read(
 
 
 def _source(question: Question, case: Case) -> str:
-    if question.kind == "script":
-        script = case.scripts.get(question.id)
-        return script.text[:_LONGEST_SOURCE] if script else ""
-    if question.kind != "module":
-        return ""
-    return untrusted.text_if_any(case.folder, MODULE)[:_LONGEST_SOURCE]
+    if question.kind == "module":
+        return untrusted.text_if_any(case.folder, MODULE)[:_LONGEST_SOURCE]
+    script = case.scripts.get(question.id)
+    return script.text[:_LONGEST_SOURCE] if script else ""

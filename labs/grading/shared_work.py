@@ -66,10 +66,7 @@ _LEAST_TEXT = 120  # characters; two short texts may be alike by chance
 
 
 def shared_work(cases: Sequence[Case], lab: LabSpec) -> Iterator[tuple[Case, Flag]]:
-    """Yield flags of hand-ins for work that they have in common, but for single numbers."""
-    yield from same_student(cases)
-    yield from same_captures(cases)
-    yield from same_texts(cases, lab)
+    yield from chain(same_student(cases), same_captures(cases), same_texts(cases, lab))
 
 
 def same_captures(cases: Sequence[Case]) -> Iterator[tuple[Case, Flag]]:
@@ -86,11 +83,12 @@ def same_captures(cases: Sequence[Case]) -> Iterator[tuple[Case, Flag]]:
                     own = case.expected.get(run, {}).get(name)
                     holders[digest].append((case, run, own))
     pairs = (pair for shared in holders.values() for pair in permutations(shared, 2))
-    for case, run, other in {
-        (case, run, other): None
+    found = (
+        (case, run, other)
         for (case, run, own), (other, _, theirs) in pairs
         if other is not case and not case.authentic.get(run) and (own is None or own != theirs)
-    }:
+    )
+    for case, run, other in dict.fromkeys(found):
         reason = f"Run {run} holds captures that {other.student} handed in too."
         yield case, Flag("same captures", reason, other.student)
 

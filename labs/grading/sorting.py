@@ -15,8 +15,6 @@ name another student. Of one student, each archive and each folder with answers 
 file ends in one parcel, or among the others with its reason.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import defaultdict
@@ -62,12 +60,11 @@ class Upload:
 
     @property
     def key(self) -> str:
-        """The key that all uploads of one student, or one group, share."""
         return f"{self.system} {self.number or self.name}"
 
     @property
     def words(self) -> str:
-        return " ".join(word for word in (self.name, self.number) if word)
+        return " ".join(filter(None, (self.name, self.number)))
 
 
 def upload_of(path: str) -> Upload | None:
@@ -76,26 +73,15 @@ def upload_of(path: str) -> Upload | None:
     for depth, part in enumerate(parts[: _AROUND_MOODLE + 1]):
         rest = "/".join(parts[depth + 1 :])
         folder = "/".join(parts[: depth + 1]) if rest else ""
-        upload = _by_moodle(part, folder, rest)
-        if upload is None and depth <= _AROUND_CANVAS:
-            upload = _by_canvas(part, folder, rest)
-        if upload:
-            return upload
-    return None
-
-
-def _by_moodle(part: str, folder: str, rest: str) -> Upload | None:
-    if words := _MOODLE.fullmatch(part):
-        inside, typed = rest or words["original"] or part, words["plugin"] in _TYPED_IN
-        return Upload("moodle", words["name"], words["number"] or "", folder, inside, typed=typed)
-    return None
-
-
-def _by_canvas(part: str, folder: str, rest: str) -> Upload | None:
-    if words := _ANONYMOUS.fullmatch(part) or _CANVAS.fullmatch(part):
-        inside = rest or _AGAIN.sub(r"\1\2", words["original"] or part)
-        more = int(words["file"] or 0), bool(words["typed"]), bool(words["late"])
-        return Upload("canvas", words["name"], words["number"], folder, inside, *more)
+        if words := _MOODLE.fullmatch(part):
+            inside, typed = rest or words["original"] or part, words["plugin"] in _TYPED_IN
+            number = words["number"] or ""
+            return Upload("moodle", words["name"], number, folder, inside, typed=typed)
+        words = _ANONYMOUS.fullmatch(part) or _CANVAS.fullmatch(part)
+        if words and depth <= _AROUND_CANVAS:
+            inside = rest or _AGAIN.sub(r"\1\2", words["original"] or part)
+            more = int(words["file"] or 0), bool(words["typed"]), bool(words["late"])
+            return Upload("canvas", words["name"], words["number"], folder, inside, *more)
     return None
 
 
@@ -170,7 +156,6 @@ _Piece = tuple[dict[int, str], str | None]
 
 
 def sort_files(files: Sequence[DownloadFile]) -> Sorting:
-    """Put every file into one parcel or among the others."""
     sorting = Sorting()
     groups: dict[str, dict[int, Upload]] = defaultdict(dict)
     unnamed: dict[int, str] = {}
@@ -198,29 +183,27 @@ def _sort_upload(sorting: Sorting, paths: Mapping[int, str], uploads: Mapping[in
     for place, upload in uploads.items():
         if not upload.typed:
             folders[upload.folder][place] = upload.inside
-    pieces: list[tuple[str, _Piece]] = []
-    for folder, names in folders.items():
-        pieces += [(folder, piece) for piece in _pieces(_FileGroup(names), named=True)]
+    pieces = [
+        (folder, piece)
+        for folder, names in folders.items()
+        for piece in _pieces(_FileGroup(names), named=True)
+    ]
     if not pieces or len(pieces) > _MOST_HAND_INS:
         wholes = folders.items()
         pieces = [(folder, (names, None if len(names) == 1 else "")) for folder, names in wholes]
-    sorting.parcels += [_parcel(piece, folder, paths, uploads) for folder, piece in pieces]
+    for folder, (names, root) in pieces:
+        first = min(names)
+        if root is None or not folder:
+            parcel = Parcel(paths[first], names, uploads[first], root is None)
+        else:
+            whole = f"{folder}/{root}".rstrip("/")
+            parcel = Parcel(whole, names, uploads[first], folder=whole)
+        sorting.parcels.append(parcel)
     taken = {place for _, (names, _) in pieces for place in names}
     typed = {place for place, upload in uploads.items() if upload.typed}
     whose = next(iter(uploads.values())).words
     sorting.leave(uploads.keys() - taken - typed, _EXTRA, False, whose)
     sorting.leave(typed, _TYPED, not pieces, whose)
-
-
-def _parcel(
-    piece: _Piece, folder: str, paths: Mapping[int, str], uploads: Mapping[int, Upload]
-) -> Parcel:
-    names, root = piece
-    first = min(names)
-    if root is None or not folder:
-        return Parcel(paths[first], names, uploads[first], root is None)
-    whole = f"{folder}/{root}".rstrip("/")
-    return Parcel(whole, names, uploads[first], folder=whole)
 
 
 def _pieces(group: _FileGroup, named: bool, owned: _FileGroup | None = None) -> Iterator[_Piece]:

@@ -41,7 +41,6 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _written(value: Any) -> str:
-    """Return a cell, in quotation marks if a comma, a semicolon or such a mark is in it."""
     text = cell(value)
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
@@ -70,7 +69,6 @@ class ForeignTable:
         return self.values(0) if self.rows else []
 
     def value(self, row: int, column: int) -> str:
-        """Return the text of a cell; empty if the row ends before it."""
         return _unquoted(self.rows[row][column]) if column < len(self.rows[row]) else ""
 
     def values(self, row: int) -> list[str]:
@@ -105,25 +103,20 @@ def foreign_table(content: bytes) -> ForeignTable:
         text, mark, encoding = content.decode("latin-1"), b"", "latin-1"
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
+    # A cell, quoted (RFC 4180) or not, and what ends it.
+    cell = rf'((?:"(?:[^"]|"")*")?[^{delimiter}\r\n]*)({delimiter}|\r\n|\n|\r|\Z)'
     sheet = ForeignTable([], [], delimiter, mark, encoding)
     row: list[str] = []
-    for match in _pattern(delimiter).finditer(text):
-        raw, end = match.groups()
-        row.append(raw)
-        if end == delimiter:
+    for match in re.finditer(cell, text):
+        row.append(match[1])
+        if match[2] == delimiter:
             continue
         sheet.rows.append(row)
-        sheet.ends.append(end)
+        sheet.ends.append(match[2])
         row = []
         if match.end() == len(text):
             break
     return sheet
-
-
-def _pattern(delimiter: str) -> re.Pattern[str]:
-    """Return a cell, quoted (RFC 4180) or not, and what ends it."""
-    apart = re.escape(delimiter)
-    return re.compile(rf'((?:"(?:[^"]|"")*")?[^{apart}\r\n]*)({apart}|\r\n|\n|\r|\Z)')
 
 
 def _unquoted(raw: str) -> str:
@@ -193,7 +186,9 @@ def read_roster(file: Path) -> list[Person]:
         raise UsageError(f"{file} cannot be read as a table of students: {error}.", _SAVE) from None
     if not any(tables.values()):
         raise UsageError(f"{file} names no student.", _REMEDY)
-    people = list(_people(file, max(tables.values(), key=_fitness)))
+    # The rows are those of the delimiter that gives a column of ids, or the most columns.
+    best = max(tables.values(), key=lambda rows: (_has_ids(rows), max(map(len, rows))))
+    people = list(_people(file, best))
     ids = [person.id for person in people]
     if repeated := next((student for student, count in Counter(ids).items() if count > 1), None):
         raise UsageError(f"{file} names {repeated} twice.", "Give each student a different id.")
@@ -209,9 +204,8 @@ def _rows(text: str, delimiter: str) -> list[list[str]]:
     return [row for row in rows if any(row)]
 
 
-def _fitness(rows: Sequence[Sequence[str]]) -> tuple[bool, int]:
-    heading = _heading(rows[0])
-    return any(name in _COLUMNS["id"] for name in heading), max(map(len, rows))
+def _has_ids(rows: Sequence[Sequence[str]]) -> bool:
+    return any(name in _COLUMNS["id"] for name in _heading(rows[0]))
 
 
 def _heading(row: Sequence[str]) -> list[str]:
@@ -221,33 +215,28 @@ def _heading(row: Sequence[str]) -> list[str]:
 
 def _people(file: Path, rows: Sequence[Sequence[str]]) -> Iterator[Person]:
     heading = _heading(rows[0])
-    if any(name in _COLUMNS["id"] for name in heading):
+    if _has_ids(rows):
         others = (row for row in rows if _heading(row) != heading)
         people = [_person(dict(zip(heading, row, strict=False)), heading) for row in others]
         if not any(person.id for person in people):
             raise UsageError(f"{file} has no ids in its column of ids.", _REMEDY)
         yield from (person for person in people if person.id)
         return
-    if max(map(len, rows)) > 1 or _is_heading(heading[0], rows[1:]):
+    # The first line of a list is a heading if it is known as one, or unlike all ids.
+    is_known = any(heading[0] in names for names in _COLUMNS.values())
+    first, *rest = (bool(re.search(r"[0-9@]", row[0])) for row in rows)
+    if max(map(len, rows)) > 1 or is_known or (rest and all(rest) and not first):
         names = ", ".join(f"'{cell[:40]}'" for cell in rows[0][:6])
         raise UsageError(f"{file} begins with {names}, and none is a column of ids.", _REMEDY)
     yield from (Person(student_id(row[0])) for row in rows)
 
 
-def _is_heading(first: str, others: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first line of a list is a heading: known as one, or unlike all ids."""
-    is_known = any(first in names for names in _COLUMNS.values())
-    id_like = [bool(re.search(r"[0-9@]", row[0])) for row in others]
-    return is_known or (bool(id_like) and all(id_like) and not re.search(r"[0-9@]", first))
-
-
 def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
     """Return a row; Canvas's `ID` is Canvas's number, Moodle's may be that of a participant."""
     canvas_export = "sis user id" in heading or "sis login id" in heading
-    numbers = (_participant(name, cells.get(name, "")) for name in _IDENTIFIER)
-    participant = next(filter(None, numbers), "")
-    other = {"id"} if canvas_export else set()
-    other |= {name for name in _IDENTIFIER if _participant(name, cells.get(name, ""))}
+    numbers = {name: _participant(name, cells.get(name, "")) for name in _IDENTIFIER}
+    participant = next(filter(None, numbers.values()), "")
+    other = {*(["id"] if canvas_export else []), *(name for name in numbers if numbers[name])}
 
     def cell(what: str) -> str:
         names = (name for name in _COLUMNS[what] if what != "id" or name not in other)

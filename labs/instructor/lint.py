@@ -11,10 +11,9 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from experiments.spec import ExperimentSpec
 from labs.definition import catalogue
 from labs.definition.assignment import SELF_STUDY, variant
-from labs.definition.forecast import hidden_networks, read_limit
+from labs.definition.forecast import hidden_networks, limit
 from labs.definition.key import FILE, WrittenKey, key_module
 from labs.definition.runs import example_specs, variables_of
 from labs.definition.spec import Kind, LabSpec, Question, ValueSource
@@ -27,7 +26,6 @@ from topologies.notation import toml_file
 
 MOST_COPIED, MOST_GUESSED, MOST_READ = Fraction(15, 100), Fraction(10, 100), Fraction(25, 100)
 """Of a lab's points."""
-_SOCKETS = ".sockets"
 
 
 class _AnyValue(dict[str, int | float]):
@@ -62,57 +60,48 @@ def rehearse(lab: LabSpec) -> Iterator[LabFinding]:
     """Find names of runs, conditions, measures, events and questions that do not exist."""
     drawn = variant(SELF_STUDY, lab, "lint")
     specs = example_specs(lab, drawn, lab.runs)
-    runs = {run.name: _rehearsed(spec) for run, spec in zip(lab.runs, specs, strict=True)}
+    runs = {}
+    for run, spec in zip(lab.runs, specs, strict=True):
+        hosts = [f"{node.name}.sockets" for node in spec.topology.nodes]
+        values: Values = {condition.name: _AnyValue() for condition in spec.conditions}
+        runs[run.name] = RehearsedRun((values,), captures=(*spec.captures, *hosts))
     module = key_module(lab.name)
     file = FILE if isinstance(module, WrittenKey) else "key.py"
-    if sentence := _wrong(lambda: _asked(lab, module.key(runs, variables_of(lab, drawn)))):
-        yield LabFinding(file, sentence)
-    if sentence := _wrong(lambda: module.lesson(runs)):
-        yield LabFinding(file, sentence)
-    for question in lab.questions:
-        if sentence := _wrong(partial(_try_names, lab, question, runs)):
-            yield LabFinding(question.id, sentence)
-
-
-def _rehearsed(spec: ExperimentSpec) -> RehearsedRun:
-    hosts = [f"{node.name}{_SOCKETS}" for node in spec.topology.nodes]
-    values: Values = {condition.name: _AnyValue() for condition in spec.conditions}
-    return RehearsedRun((values,), captures=(*spec.captures, *hosts))
-
-
-def _wrong(tried: Callable[[], object]) -> str:
-    """Return the sentence about a name that does not exist; empty if there is none."""
-    try:
-        tried()
-    except TcplabError as error:
-        return str(error)
-    except KeyError as error:
-        return f"There is no {error}."
-    except (ArithmeticError, ValueError):
-        return ""  # of made-up values
-    return ""
+    tries: list[tuple[str, Callable[[], object]]] = [
+        (file, lambda: _asked(lab, module.key(runs, variables_of(lab, drawn)))),
+        (file, lambda: module.lesson(runs)),
+        *((each.id, partial(_try_names, lab, each, runs)) for each in lab.questions),
+    ]
+    for where, tried in tries:
+        try:
+            tried()
+        except TcplabError as error:
+            yield LabFinding(where, str(error))
+        except KeyError as error:
+            yield LabFinding(where, f"There is no {error}.")
+        except (ArithmeticError, ValueError):
+            continue  # of made-up values
 
 
 def _asked(lab: LabSpec, key: object) -> None:
-    """Raises TcplabError for an answer that no question asks for."""
     for answers in ("numbers", "choices", "frames", "mistakes", "wrong_frames", "measured"):
         for name in getattr(key, answers):
             lab.question(name)
 
 
 def _try_names(lab: LabSpec, question: Question, runs: dict[str, RehearsedRun]) -> None:
-    """Raises TcplabError for a name in a question that does not exist."""
     if question.kind == "evidence":
         runs[question.run].require_capture(question.capture)
     for value in (question.value, *(test.value for test in question.tests)):
         if value:
             program_value(runs[question.run], value)
     for network in hidden_networks(lab, question, SELF_STUDY)[:1] if question.hidden else ():
-        for known in question.mistakes:
-            read_limit(known.rule).value(network.variables)
-        for test in question.tests:
-            for limit in (test.least, test.most):
-                read_limit(limit).value(network.variables)
+        texts = [known.rule for known in question.mistakes]
+        for text in (
+            *texts,
+            *(text for test in question.tests for text in (test.least, test.most)),
+        ):
+            limit(text, network.variables)
 
 
 HARDEST = 45.0
@@ -150,9 +139,6 @@ class WorkingTime:
     @property
     def total(self) -> float:
         return self.reading + self.questions
-
-    def is_far_from(self, stated: float) -> bool:
-        return abs(stated - self.total) > FAR * self.total
 
 
 def working_time(lab: LabSpec, handout: str) -> WorkingTime:
@@ -193,7 +179,7 @@ def _points(lab: LabSpec) -> Iterator[LabFinding]:
     if not any(question.kind == "text" for question in lab.questions):
         yield LabFinding("questions", "no question asks for an explanation in words")
     time = working_time(lab, handout_text(lab, variant(SELF_STUDY, lab, "lint")))
-    if time.is_far_from(lab.minutes):
+    if abs(lab.minutes - time.total) > FAR * time.total:
         text = f"{lab.minutes} are stated, and {time.total:.0f} are computed"
         yield LabFinding("minutes", f"{text} from its words and points")
 
@@ -225,16 +211,14 @@ def _answerable(lab: LabSpec, question: Question, hosts: set[str]) -> Iterator[L
 
 
 def _told(lab: LabSpec, question: Question, background: str) -> Iterator[LabFinding]:
-    """Find sentences for students that give one option away."""
     others = [other.ask for other in lab.questions if other is not question]
     sentences = re.split(r"(?<=[.?!])\s+", " ".join([background, lab.asks, *others]))
     for sentence in sentences:
-        words = _words(sentence)
-        told = [
-            option
-            for option in question.options
-            if len(wanted := _words(option.text)) > 2 and len(wanted & words) >= _TOLD * len(wanted)
-        ]
+        words, told = _words(sentence), []
+        for option in question.options:
+            wanted = _words(option.text)
+            if len(wanted) > 2 and len(wanted & words) >= _TOLD * len(wanted):
+                told.append(option)
         if len(told) == 1 and len(question.options) > 1:
             yield LabFinding(question.id, f"'{sentence.strip()[:80]}' gives '{told[0].id}' away")
 

@@ -14,7 +14,6 @@ import numpy as np
 from analysis import flows
 from analysis.measures.evidence import EVENTS
 from labs.definition import catalogue
-from labs.definition.answers import Answers
 from labs.definition.assignment import Course, drawn_number, variant
 from labs.definition.key import Key
 from labs.definition.runs import run_folder
@@ -48,33 +47,35 @@ class OralQuestion:
 
 @dataclass(frozen=True)
 class OralSheet:
-    """The questions to one student."""
-
     student: str
     questions: tuple[OralQuestion, ...]
 
 
 @dataclass(frozen=True)
 class HandedInWork:
+    """A hand-in's runs that can be read, with their folders, and the marks of what was answered."""
+
     lab: LabSpec
     runs: Mapping[str, MeasuredRun]
     folders: Mapping[str, Path]
-    answers: Answers
     marks: Mapping[str, AnswerMark]
 
-    def asked(self, *kinds: str) -> Iterator[tuple[Question, AnswerMark]]:
-        for question in self.lab.questions:
-            if question.kind in kinds and self.answers.get(question.id):
-                yield question, self.marks[question.id]
+    def asked(self, kind: str) -> list[tuple[Question, AnswerMark]]:
+        questions = [each for each in self.lab.questions if each.kind == kind]
+        return [(each, self.marks[each.id]) for each in questions if each.id in self.marks]
+
+    @property
+    def evidence(self) -> list[Question]:
+        asked = (each for each in self.lab.questions if each.kind == "evidence")
+        return [each for each in asked if each.run in self.runs and not each.names_a_line]
 
     def picture(self, question: Question, frame: WrittenFrame) -> str:
         condition, _, interface = question.capture.partition("/")
-        seeds = sorted((self.folders[question.run] / "raw").glob("seed-*"))
-        if not seeds:
-            return ""
-        file = seeds[0] / condition / f"{interface}.pcap"
-        packets = flows.read(file, packets=True).packet_table
-        return _drawn(packets, frame) if packets is not None and len(packets) else ""
+        for seed in sorted((self.folders[question.run] / "raw").glob("seed-*"))[:1]:
+            file = seed / condition / f"{interface}.pcap"
+            packets = flows.read(file, packets=True).packet_table
+            return _drawn(packets, frame) if packets is not None and len(packets) else ""
+        return ""
 
 
 def write_sheet(hand_in: Path, lab: LabSpec, course: Course, out: Path | None) -> Path:
@@ -82,40 +83,33 @@ def write_sheet(hand_in: Path, lab: LabSpec, course: Course, out: Path | None) -
     with scratch() as folder:
         place = folder / "hand-in"
         place.mkdir()
-        source = str(hand_in.absolute())
-        sheet = contained_as(OralSheet, sheet_of, source, str(place), lab.name, course)
+        sheet = contained_as(OralSheet, sheet_of, hand_in.absolute(), place, lab.name, course)
     file = out or Path(f"oral-{safe_name(sheet.student)}.html")
     file.write_text(render("oral.html", {"lab": lab, "sheet": sheet}), encoding="utf-8")
     return file
 
 
-def sheet_of(source: str, target: str, lab_name: str, course: Course) -> OralSheet:
-    lab, found = catalogue.find(lab_name), inspect(source, target, lab_name)
-    if found.get("refused"):
-        raise TcplabError(str(found["refused"]), "Look at it by hand.")
-    work = _work(lab, Path(target), course, found)
-    student = str(found["student"])
-    questions = [*_named(work), *_unseen(work, course, student), *_explained(work)]
-    return OralSheet(student, tuple(questions))
-
-
-def _work(lab: LabSpec, folder: Path, course: Course, found: Mapping[str, Any]) -> HandedInWork:
+def sheet_of(source: Path, folder: Path, lab_name: str, course: Course) -> OralSheet:
+    lab, found = catalogue.find(lab_name), inspect(source, folder, lab_name)
+    if found.refused:
+        raise TcplabError(found.refused, "Look at it by hand.")
     places = {run.name: run_folder(folder, run.name) for run in lab.runs}
     folders = {name: place for name, place in places.items() if place}
-    values = {name: tuple(values_of(str(place)).values()) for name, place in folders.items()}
+    values = {name: tuple(values_of(place).values()) for name, place in folders.items()}
     runs = {name: MeasuredRun(seeds) for name, seeds in values.items() if seeds}
-    own = variant(course, lab, str(found["student"]))
+    own = variant(course, lab, found.student)
     key = key_of(lab, {name: run.seeds for name, run in runs.items()}, own) or Key()
     tolerance = {each.id: MOST_TOLERANCE for each in lab.questions}
     marker = replace(marker_of(lab, key, tolerance, own), runs=runs)
-    marks = {mark.question: mark for mark in marker.marks(found["answers"])}
-    return HandedInWork(lab, runs, folders, found["answers"], marks)
+    answered = (mark for mark in marker.marks(found.answers) if found.answers.get(mark.question))
+    work = HandedInWork(lab, runs, folders, {mark.question: mark for mark in answered})
+    questions = [*_named(work), *_unseen(work, course, found.student), *_explained(work)]
+    return OralSheet(found.student, tuple(questions))
 
 
 def _named(work: HandedInWork) -> Iterator[OralQuestion]:
-    for question, mark in work.asked("evidence"):
-        if question.run not in work.runs or question.names_a_line:
-            continue
+    for question in (each for each in work.evidence if each.id in work.marks):
+        mark = work.marks[question.id]
         try:
             frame = parse_frame(mark.given)
         except ValueError:
@@ -128,11 +122,9 @@ def _named(work: HandedInWork) -> Iterator[OralQuestion]:
 
 def _unseen(work: HandedInWork, course: Course, student: str) -> Iterator[OralQuestion]:
     """Yield a frame to explain, which the course's secret draws from the student's captures."""
-    evidence = [each for each in work.lab.questions if each.kind == "evidence"]
     frames = [
         (question, event, number)
-        for question in evidence
-        if question.run in work.runs and not question.names_a_line
+        for question in work.evidence
         for event in _TO_EXPLAIN
         for number in sorted(work.runs[question.run].frames(question.capture, event))[-1:]
     ]
@@ -145,7 +137,7 @@ def _unseen(work: HandedInWork, course: Course, student: str) -> Iterator[OralQu
 
 
 def _explained(work: HandedInWork) -> Iterator[OralQuestion]:
-    for question, mark in list(work.asked("number"))[:1]:
+    for question, mark in work.asked("number")[:1]:
         ask = f"You gave {mark.given} for: “{question.ask}” How did you find it?"
         yield OralQuestion(ask, f"{mark.expected}. {question.how}")
     for question, mark in work.asked("text"):
@@ -164,18 +156,14 @@ def _drawn(packets: Any, frame: WrittenFrame) -> str:
     rows = np.flatnonzero(connection == connection[row])
     middle = int(np.searchsorted(rows, row))
     shown = rows[max(0, middle - _AROUND) : middle + _AROUND + 1]
-    messages = tuple(_message(packets, int(each), seconds[each]) for each in shown)
+    columns = ("number", "payload", "flags", "sequence", "acknowledgement")
+    messages = []
+    for each in map(int, shown):
+        number, payload, flags, sequence, ack = (int(packets[one].values[each]) for one in columns)
+        what = f"data {sequence % 10**6}+{payload}" if payload else f"ACK {ack % 10**6}"
+        text = f"{number}: {'SYN' if flags & 2 else what} ({seconds[each]:.4f} s)"
+        messages.append(Message(text, "left" if packets["forward"].values[each] else "right"))
     alt = f"The packets around frame {numbers[row]}"
-    diagram = SequenceDiagram("oral", alt, "client", "server", messages)
+    diagram = SequenceDiagram("oral", alt, "client", "server", tuple(messages))
     svg = render("drawing.svg.j2", {"drawing": diagram})
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
-
-
-def _message(packets: Any, row: int, second: float) -> Message:
-    number, payload, flags, sequence, acknowledged = (
-        int(packets[name].values[row])
-        for name in ("number", "payload", "flags", "sequence", "acknowledgement")
-    )
-    what = f"data {sequence % 10**6}+{payload}" if payload else f"ACK {acknowledged % 10**6}"
-    text = f"{number}: {'SYN' if flags & 2 else what} ({second:.4f} s)"
-    return Message(text, "left" if packets["forward"].values[row] else "right")

@@ -13,14 +13,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import geometric_mean, mean, median
 
 from analysis.rendering import write
 from labs.definition.answers import examples_of
 from labs.definition.assignment import SELF_STUDY, Course, variant
-from labs.definition.forecast import HiddenResult, names_in, read_rule, scored
+from labs.definition.forecast import names_in, read_rule, scored
 from labs.definition.key import Key, key_module
 from labs.definition.runs import NO_PARTS
 from labs.definition.spec import LabSpec, Question
@@ -29,7 +30,6 @@ from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
 from labs.instructor import lint
 from labs.measuring.measures import Runs
 from labs.measuring.ranges import VariantRuns, carry_hidden, carry_out, carry_programs
-from labs.measuring.references import HiddenResults, TestedPrograms
 from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_files, handout_text
 from labs.templates.rendering import markdown_page, render
@@ -47,7 +47,6 @@ def copied_share(marker: Marker, runs: Runs) -> float:
 
 
 def _copied(marker: Marker, question: Question, runs: Runs) -> list[str]:
-    """Return the autopilot's answer."""
     name, key = question.id, marker.key
     match question.kind:
         case "number" if name in key.numbers:
@@ -66,15 +65,14 @@ def _copied(marker: Marker, question: Question, runs: Runs) -> list[str]:
 
 def guessed_share(marker: Marker) -> float:
     """Return the share that guesses earn on average: any option, and one value as a rule."""
-    lab = marker.lab
-    choices = (question for question in lab.questions if question.kind == "choice")
-    options = sum(question.points / len(question.options) for question in choices)
+    choices = (each for each in marker.lab.questions if each.kind == "choice")
+    options = sum(each.points / len(each.options) for each in choices)
     rules = {
         name: [f"{geometric_mean(result.truth for result in results):.6f} within 100%"]
         for name, results in marker.hidden.items()
         if results
     }
-    return options / lab.points + _earned(replace(marker, tested={}), rules)
+    return options / marker.lab.points + _earned(replace(marker, tested={}), rules)
 
 
 _DATA = toml_file(Path(__file__).with_suffix(".toml"))
@@ -94,18 +92,13 @@ def _best_of_textbook(marker: Marker, question: Question) -> float:
     results = marker.hidden.get(question.id)
     if question.kind != "forecast" or not results:
         return 0.0
-    texts = (*_DATA["textbook"], *(known.rule for known in question.mistakes))
-    known = set(results[0].variables)
-    usable = [text for text in texts if names_in(text) <= known]
-    tried = (f"{text} within {width}%" for text in usable for width in _TRIED_WIDTHS)
-    return question.points * max(_share(text, results) for text in tried)
-
-
-def _share(text: str, results: Sequence[HiddenResult]) -> float:
-    try:
-        return scored(read_rule(text), results).share
-    except UsageError:
-        return 0.0  # a rule that divides by a loss of zero has no value here
+    best = 0.0
+    for text in (*_DATA["textbook"], *(known.rule for known in question.mistakes)):
+        for width in _TRIED_WIDTHS if names_in(text) <= results[0].variables.keys() else ():
+            with suppress(UsageError):  # a rule that divides by a loss of zero has no value here
+                rule = read_rule(f"{text} within {width}%")
+                best = max(best, scored(rule, results).share)
+    return question.points * best
 
 
 def _earned(marker: Marker, answers: Mapping[str, list[str]]) -> float:
@@ -114,7 +107,6 @@ def _earned(marker: Marker, answers: Mapping[str, list[str]]) -> float:
 
 
 def lint_variants(preview: LabPreview) -> Iterator[LabFinding]:
-    """Find variants with a false claim or a question without answer."""
     for runs, shown, marker in preview.variants:
         values = ", ".join(f"{name} {value}" for name, value in runs.variant.values)
         where = f"in the variant {values}"
@@ -134,19 +126,15 @@ def lint_variants(preview: LabPreview) -> Iterator[LabFinding]:
 
 @dataclass(frozen=True)
 class LabPreview:
-    """The runs of a preview: variants with their keys, and the seconds that it took."""
+    """The runs of a preview: variants with their markers, and the seconds that it took."""
 
     lab: LabSpec
     carried: Sequence[VariantRuns]
-    keys: Sequence[Key]
+    markers: Sequence[Marker]
     seconds: float
-    hidden: HiddenResults = field(default_factory=dict)
-    packaged: TestedPrograms = field(default_factory=dict)
-    """The results of the programs that the package has."""
 
     @property
     def shown(self) -> list[bool]:
-        """For each variant, whether the claim holds."""
         return [bool(key_module(self.lab.name).lesson(runs.runs)) for runs in self.carried]
 
     @property
@@ -154,38 +142,27 @@ class LabPreview:
         return f"The claim holds in {sum(self.shown)} of {len(self.carried)} variants."
 
     @property
-    def markers(self) -> list[Marker]:
-        """The marker for each variant, with the widest tolerance of grading."""
-        pictures = {each.id: "" for each in self.lab.questions if each.kind == "graph"}
-        tolerance = {each.id: MOST_TOLERANCE for each in self.lab.questions}
-        return [
-            replace(
-                marker_of(self.lab, key, tolerance, runs.variant),
-                pictures=pictures,
-                hidden=self.hidden,
-                tested=self.packaged,
-            )
-            for runs, key in zip(self.carried, self.keys, strict=True)
-        ]
-
-    @property
     def copied(self) -> float:
-        """The mean share of the points that the autopilot earns."""
         return mean(copied_share(marker, runs.runs) for runs, _, marker in self.variants)
 
     @property
     def guessed(self) -> float:
-        """The mean share of the points that blind guessing earns."""
         return mean(map(guessed_share, self.markers))
 
     @property
     def read(self) -> float:
-        """The mean share of the points that reading without a run earns at most."""
         return mean(map(read_share, self.markers))
 
     @property
     def variants(self) -> Iterator[tuple[VariantRuns, bool, Marker]]:
         return zip(self.carried, self.shown, self.markers, strict=True)
+
+
+def lenient_marker(lab: LabSpec, runs: VariantRuns) -> Marker:
+    """Return the marker of a variant with the widest tolerance of grading. Raises TcplabError."""
+    tolerance = {each.id: MOST_TOLERANCE for each in lab.questions}
+    pictures = {each.id: "" for each in lab.questions if each.kind == "graph"}
+    return replace(marker_of(lab, runs.key(lab), tolerance, runs.variant), pictures=pictures)
 
 
 def mix_ups(marker: Marker) -> list[str]:
@@ -220,12 +197,13 @@ def run_variants(
     drawn = [variant(course, lab, f"student{number}") for number in range(1, variants + 1)]
     begun = time.monotonic()
     carried = carry_out(lab, drawn, out, workers)
-    keys = [runs.key(lab) for runs in carried]
+    markers = [lenient_marker(lab, runs) for runs in carried]
     kinds = {question.kind for question in lab.questions}
     hidden = carry_hidden(lab, course, out, workers) if "forecast" in kinds else {}
     tested = carry_programs(lab, NO_PARTS, out, workers) if "program" in kinds else {}
     packaged = {name: [result for _, result in results] for name, results in tested.items()}
-    return LabPreview(lab, carried, keys, time.monotonic() - begun, hidden, packaged)
+    markers = [replace(each, hidden=hidden, tested=packaged) for each in markers]
+    return LabPreview(lab, carried, markers, time.monotonic() - begun)
 
 
 _HANDOUTS = 3
@@ -233,17 +211,16 @@ _HANDOUTS = 3
 
 def write_preview(found: LabPreview, out: Path) -> Path:
     lab, variants = found.lab, [runs.variant for runs in found.carried[:_HANDOUTS]]
-    by_kind: Counter[str] = Counter()
-    for question in lab.questions:
-        by_kind[question.kind] += question.points
+    kinds = (kind for each in lab.questions for kind in [each.kind] * each.points)
     context = {
         "lab": lab,
         "found": found,
         "time": lint.working_time(lab, handout_text(lab, variants[0])),
         "words_a_minute": lint.WORDS_A_MINUTE,
-        "by_kind": ", ".join(f"{kind} {points}" for kind, points in by_kind.most_common()),
+        "by_kind": ", ".join(f"{kind} {points}" for kind, points in Counter(kinds).most_common()),
         "students": [each.student for each in variants],
         "spread": _spread,
+        "keys": [marker.key for marker in found.markers],
         "mix_ups": mix_ups,
         "unanswered": unanswered,
         "wrong": [*lint.lint(lab), *lint_variants(found)],

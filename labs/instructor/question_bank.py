@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from labs.definition.assignment import Course, Variant, variant
+from labs.definition.assignment import Course, variant
 from labs.definition.key import Key, key_module
 from labs.definition.runs import command_of, variables_of
 from labs.definition.spec import LabSpec, Option, Question
@@ -35,7 +35,6 @@ class BankQuestion:
 
     @property
     def tolerance(self) -> float:
-        """The amount by which a number may differ."""
         return MOST_TOLERANCE * abs(self.key.numbers[self.question.id])
 
     @property
@@ -84,38 +83,31 @@ def questions_of(lab: LabSpec, carried: VariantRuns) -> Iterator[BankQuestion]:
     for question in lab.questions:
         answer = key.numbers if question.kind == "number" else key.choices
         if answer.get(question.id):
-            unit = _unit(question)
-            text = f"Run {commands}. {' '.join(question.ask.split())}{unit}"
+            text = f"Run {commands}. {' '.join(question.ask.split())}"
+            if question.kind == "number" and unit_named(question.unit) != COUNT:
+                text += f" Answer in {question.unit}."
             yield BankQuestion(question, f"{lab.name} {question.id} {own.seed}", text, key)
 
 
-def _unit(question: Question) -> str:
-    counted = question.kind != "number" or not question.unit
-    return "" if counted or unit_named(question.unit) == COUNT else f" Answer in {question.unit}."
+def bank_files(lab: LabSpec, questions: Sequence[BankQuestion]) -> dict[str, str]:
+    """Return the bank in Moodle's GIFT format, and as text2qti reads it."""
 
+    def escaped(text: str) -> str:
+        return re.sub(r"([~=#{}:\\])", r"\\\1", " ".join(text.split()))
 
-def gift(questions: Sequence[BankQuestion]) -> str:
-    """Return the bank in Moodle's GIFT format."""
-    return render("bank.gift.j2", {"questions": questions, "escaped": _escaped})
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"([~=#{}:\\])", r"\\\1", " ".join(text.split()))
-
-
-def text2qti(lab: LabSpec, questions: Sequence[BankQuestion]) -> str:
-    """Return the bank as text2qti reads it."""
-    return render("bank.qti.j2", {"lab": lab, "questions": questions})
+    context = {"lab": lab, "questions": questions, "escaped": escaped}
+    endings = {"gift": "bank.gift.j2", "txt": "bank.qti.j2"}
+    return {f"{lab.name}.{end}": render(name, context) for end, name in endings.items()}
 
 
 def write_bank(
     lab: LabSpec, variants: int, out: Path, course: Course, workers: int | None = None
 ) -> list[Path]:
     asked = bank_lab(lab)
-    drawn: list[Variant] = [variant(course, lab, f"bank{n}") for n in range(1, variants + 1)]
+    drawn = [variant(course, lab, f"bank{number}") for number in range(1, variants + 1)]
     carried = carry_out(asked, drawn, out, workers)
     questions = [question for each in carried for question in questions_of(asked, each)]
-    files = {f"{lab.name}.gift": gift(questions), f"{lab.name}.txt": text2qti(lab, questions)}
+    files = bank_files(lab, questions)
     for name, text in files.items():
         (out / name).write_text(text, encoding="utf-8")
     return [out / name for name in files]

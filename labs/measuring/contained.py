@@ -31,17 +31,9 @@ _ANSWER = 16 << 20  # bytes
 _ENDING = 20.0  # seconds in which a process that holds a guest may end it
 _BY_HAND, _STOPPED = "Look at it by hand.", "It was stopped; look at it by hand."
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
-    [
-        f"{PREFIX}labs.measuring.measures",
-        f"{PREFIX}labs.grading.inspection",
-        f"{PREFIX}labs.grading.comparison",
-        f"{PREFIX}experiments.run.verify",
-        f"{PREFIX}labs.measuring.references",
-        f"{PREFIX}labs.grading.class_grading",
-        f"{PREFIX}labs.grading.files",
-    ]
-)
+_READERS = ("comparison", "class_grading", "files")
+"""They import the others."""
+_CONTEXT.set_forkserver_preload([f"{PREFIX}labs.grading.{name}" for name in _READERS])
 
 Answer = TypeVar("Answer")
 Tell = Callable[[str, float], None]

@@ -25,7 +25,6 @@ from analysis.measures.packets import TrialTraffic
 from analysis.measures.readings import TrialReadings
 from analysis.measures.results import measure
 from analysis.records.json_reader import Problems
-from analysis.records.output import SocketSample
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.spec_file import RunFlow
 from topologies import untrusted
@@ -66,12 +65,8 @@ class MeasuredRun:
     @property
     def not_carried(self) -> list[str]:
         """Sentences about flows of programs whose bytes did not all pass the network."""
-        return [
-            sentence
-            for values in self.seeds
-            for of_condition in values.values()
-            for sentence in not_carried(of_condition)
-        ]
+        conditions = (each for values in self.seeds for each in values.values())
+        return [sentence for each in conditions for sentence in not_carried(each)]
 
     def rates(self, condition: str) -> list[float]:
         """Return the rate of each flow at its receiver in kbit/s, the median of several seeds."""
@@ -115,26 +110,23 @@ def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:
     """Return values and digests of a seed, in FOLDER/raw/seed-SEED. Raises TcplabError."""
     folder = raw.parent.parent
     as_run_directory(folder, data, [seed])
-    values: Values | None = values_of(str(folder)).get(str(seed))
+    values: Values | None = values_of(folder).get(str(seed))
     if values is None:
         remedy = "Its module may have ended it."
         raise TcplabError("The guest left no files that can be measured.", remedy)
-    return {"values": values, "files": _digests(raw, data)}
-
-
-def _digests(raw: Path, data: Any) -> dict[str, str]:
-    """Return the digests of conditions' files, without logs, which name paths and processes."""
+    # Logs next to the folders of conditions name paths and processes.
     names = [
         path.relative_to(raw).as_posix()
         for condition in data["conditions"]
         for path, _ in sorted(untrusted.entries(raw / condition["name"], 1, _MOST_FILES))
     ]
-    return {f"{raw.name}/{name}": untrusted.digest(raw, name) for name in names}
+    files = {f"{raw.name}/{name}": untrusted.digest(raw, name) for name in names}
+    return {"values": values, "files": files}
 
 
-def values_of(folder: str) -> dict[str, Values]:
+def values_of(folder: Path) -> dict[str, Values]:
     problems = Problems()
-    run = read_run(Path(folder), problems)
+    run = read_run(folder, problems)
     values: dict[str, Values] = {}
     for trial in run.trials:
         values.setdefault(str(trial.seed), {})[trial.condition.name] = _values(run, trial, problems)
@@ -146,21 +138,17 @@ def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float
     values = measure(run, trial, problems, draw=False).by_name
     try:
         readings = TrialReadings(run, trial)
-        values |= _rows(readings) | _witnesses(run, trial, readings) | carried_values(readings)
+        rows = {
+            f"run.{name}" if name in _OF_RUN else f"{row['flow']}.{name}": float(value)
+            for row in readings.rows
+            for name, value in row.items()
+            if isinstance(value, float | int)
+        }
+        values |= rows | _witnesses(run, trial, readings) | carried_values(readings)
         values |= frame_values(trial.folder, run.captures) | line_values(run, trial)
     except (ValueError, RecursionError, OSError) as error:
         problems.add(f"{trial.name}: the samples of the sockets are broken ({error}).")
     return {key: round(value, 9) for key, value in values.items()}
-
-
-def _rows(readings: TrialReadings) -> dict[str, float]:
-    values: dict[str, float] = {}
-    for row in readings.rows:
-        for name, value in row.items():
-            if isinstance(value, float | int):
-                key = f"run.{name}" if name in _OF_RUN else f"{row['flow']}.{name}"
-                values[key] = float(value)
-    return values
 
 
 def _witnesses(run: RunRecord, trial: Trial, readings: TrialReadings) -> dict[str, float]:
@@ -170,20 +158,18 @@ def _witnesses(run: RunRecord, trial: Trial, readings: TrialReadings) -> dict[st
         if samples and each.flow == run.flow:
             counts["ss.bytes_sent"] = samples[-1].bytes_sent
         if len(samples) > 1:
-            counts |= {f"{each.flow.name}.ss.{name}": one for name, one in _of_socket(samples)}
+            first, last, flow = samples[0], samples[-1], f"{each.flow.name}.ss"
+            acked = last.bytes_acked - first.bytes_acked
+            counts |= {
+                f"{flow}.acked_kbit_s": 8 * acked / (last.time - first.time) / 1000,
+                f"{flow}.pacing_kbit_s": 8 * median(one.pacing_rate for one in samples) / 1000,
+                f"{flow}.unacked_segments": median(one.unacked for one in samples),
+            }
     for role, host in (("sender", run.flow.sender), ("receiver", run.flow.receiver)):
         messages = untrusted.text_if_any(trial.folder, f"{run.capture_of(host)}.tcpdump.txt")
         if count := _CAPTURED.search(messages):
             counts[f"tcpdump.{role}"] = float(count[1])
     return counts
-
-
-def _of_socket(samples: Sequence[SocketSample]) -> Iterator[tuple[str, float]]:
-    first, last = samples[0], samples[-1]
-    acked = last.bytes_acked - first.bytes_acked
-    yield "acked_kbit_s", 8 * acked / (last.time - first.time) / 1000
-    yield "pacing_kbit_s", 8 * median(each.pacing_rate for each in samples) / 1000
-    yield "unacked_segments", median(each.unacked for each in samples)
 
 
 def as_run_directory(folder: Path, spec: Any, seeds: Sequence[int]) -> None:
@@ -196,13 +182,11 @@ def carried_values(readings: TrialReadings) -> dict[str, float]:
     values: dict[str, float] = {}
     for each in readings.by_flow:
         if each.flow.program and each.server and readings.traffic:
-            seconds = each.server["interval"]
-            named = {
-                "written_bytes": round(1024 * each.server["transfer"]),
-                "written_seconds": seconds,
-                "carried_bytes": _carried(readings.run, readings.traffic, each.flow, seconds),
-            }
-            values |= {f"{each.flow.name}.{name}": value for name, value in named.items()}
+            seconds, flow = each.server["interval"], each.flow
+            carried = _carried(readings.run, readings.traffic, flow, seconds)
+            values[f"{flow.name}.written_bytes"] = round(1024 * each.server["transfer"])
+            values[f"{flow.name}.written_seconds"] = seconds
+            values[f"{flow.name}.carried_bytes"] = carried
     return values
 
 

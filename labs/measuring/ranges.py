@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiments.run.session import ready_lab
 from experiments.study.grid import Combination
-from experiments.sweep.point import Record
+from experiments.sweep.point import Point
 from experiments.sweep.progress import watching
 from experiments.sweep.run import runner_for
 from experiments.sweep.store import results
@@ -64,7 +64,6 @@ class LessonResult:
 def _references(
     lab: LabSpec, runs: Iterable[Combination], out: Path, workers: int | None
 ) -> Iterator[References]:
-    """Provide what runs such combinations; `out` remembers what was run."""
     specs = [run.spec for run in runs]
     with results(out) as memory, watching(lab.name) as watch:
         ready = ready_lab(spec.kernel for spec in specs)
@@ -83,38 +82,30 @@ def carry_out(
         own = examples_of(lab, module or example_module(folder))
         first = [combination_of(run, variants[0], own) for run in lab.runs]
         with _references(lab, first, out, workers) as references:
-            points = {
-                (variant, run.name): [
-                    references.point(combination_of(run, variant, own), seed)
-                    for seed in seeds_of(run, variant)
-                ]
-                for variant in variants
-                for run in lab.runs
-            }
-            references.ask(point for listed in points.values() for point in listed)
-            records = {
-                which: [references.records[point.key] for point in listed]
-                for which, listed in points.items()
-            }
-    return [
-        _carried(variant, {run.name: records[variant, run.name] for run in lab.runs})
-        for variant in variants
-    ]
+            points: dict[Variant, dict[str, list[Point]]] = {variant: {} for variant in variants}
+            for variant, run in itertools.product(points, lab.runs):
+                combination = combination_of(run, variant, own)
+                seeds = seeds_of(run, variant)
+                points[variant][run.name] = [references.point(combination, each) for each in seeds]
+            references.ask(
+                point for runs in points.values() for listed in runs.values() for point in listed
+            )
+    return [_carried(variant, points[variant], references) for variant in variants]
 
 
-def _carried(variant: Variant, records: dict[str, list[Record]]) -> VariantRuns:
-    every = (record for listed in records.values() for record in listed)
-    if problem := next((record["problem"] for record in every if record["problem"]), ""):
-        return VariantRuns(variant, {}, problem)
-    runs = {
-        name: MeasuredRun(tuple(record["values"] for record in listed))
-        for name, listed in records.items()
-    }
+def _carried(
+    variant: Variant, points: dict[str, list[Point]], references: References
+) -> VariantRuns:
+    runs = {}
+    for name, listed in points.items():
+        records = [references.records[point.key] for point in listed]
+        for problem in (record["problem"] for record in records if record["problem"]):
+            return VariantRuns(variant, {}, problem)
+        runs[name] = MeasuredRun(tuple(record["values"] for record in records))
     return VariantRuns(variant, runs)
 
 
 def carry_hidden(lab: LabSpec, course: Course, out: Path, workers: int | None) -> HiddenResults:
-    """Run the hidden networks of a course; `out` remembers what was run."""
     with _references(lab, _nominal(lab), out, workers) as references:
         hidden = HiddenRuns(lab, course, references)
         references.ask(hidden.points())
@@ -142,10 +133,7 @@ def _nominal(lab: LabSpec) -> Iterator[Combination]:
 
 def corners(lab: LabSpec) -> list[Values]:
     """Return the ends of every range combined, and the middle of all."""
-    ends = [
-        [(span.name, value) for value in dict.fromkeys((span.values[0], span.values[-1]))]
-        for span in lab.varies
-    ]
+    ends = [{(span.name, span.values[at]): None for at in (0, -1)} for span in lab.varies]
     return [*itertools.product(*ends), nominal_variant(lab).values]
 
 
@@ -157,24 +145,20 @@ def check_ranges(
     places: Sequence[Values] | None = None,
 ) -> list[LessonResult]:
     """Run every corner, or these places, under that many seeds."""
-    chosen = corners(lab) if places is None else places
-    variants = [
-        Variant(lab.name, "", "", values, 1 + 1000 * seed)
-        for values in chosen
-        for seed in range(seeds)
-    ]
-    return [_lesson(lab, runs) for runs in carry_out(lab, variants, out, workers)]
-
-
-def _lesson(lab: LabSpec, runs: VariantRuns) -> LessonResult:
-    try:
-        key = runs.key(lab)
-    except TcplabError as error:
-        return LessonResult(runs.variant, False, str(error))
-    odd = [
-        f"{name} of {value:.4g} would not be plausible"
-        for name, value in key.numbers.items()
-        if not lab.question(name).low <= value <= lab.question(name).high
-    ]
-    lesson = bool(key_module(lab.name).lesson(runs.runs))
-    return LessonResult(runs.variant, lesson and not odd, "; ".join(odd))
+    chosen = itertools.product(corners(lab) if places is None else places, range(seeds))
+    variants = [Variant(lab.name, "", "", values, 1 + 1000 * seed) for values, seed in chosen]
+    results = []
+    for runs in carry_out(lab, variants, out, workers):
+        try:
+            numbers = runs.key(lab).numbers
+        except TcplabError as error:
+            results.append(LessonResult(runs.variant, False, str(error)))
+            continue
+        odd = [
+            f"{name} of {value:.4g} would not be plausible"
+            for name, value in numbers.items()
+            if not lab.question(name).low <= value <= lab.question(name).high
+        ]
+        lesson = bool(key_module(lab.name).lesson(runs.runs))
+        results.append(LessonResult(runs.variant, lesson and not odd, "; ".join(odd)))
+    return results

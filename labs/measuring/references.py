@@ -5,6 +5,7 @@ progress is read in a limited process (labs.measuring.contained).
 """
 
 import hashlib
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,15 +23,10 @@ from experiments.study.grid import Combination
 from experiments.sweep.point import Origin, Point, Record, carry_point, origin
 from experiments.sweep.run import PointRunner, Watch
 from experiments.sweep.store import PointStore
+from labs.definition import forecast
 from labs.definition.answers import OwnParts
 from labs.definition.assignment import Course
-from labs.definition.forecast import (
-    HiddenNetwork,
-    HiddenResult,
-    TestedProgram,
-    hidden_networks,
-    read_limit,
-)
+from labs.definition.forecast import HiddenNetwork, HiddenResult, TestedProgram
 from labs.definition.spec import LabSpec, ProgramTest, Question, ScoreTerm
 from labs.definition.written import in_digits
 from labs.measuring.contained import Allowance, contained_as
@@ -63,21 +59,18 @@ class CarriedRecord(Struct):
     files: dict[str, str] = {}
 
 
-def carry(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
-    """Run a point and measure it; its files go."""
+def carry(data: Any, seed: int, seconds: float, lab: Lab, tell: Progress) -> Record:
     with scratch() as folder:
         try:
-            words = (str(folder), data, seed, wall_seconds, lab)
-            limits: dict[str, Any] = {"allowance": _allowance(data, wall_seconds), "tell": progress}
-            record = contained_as(CarriedRecord, _carried, *words, **limits)
+            limits: dict[str, Any] = {"allowance": _allowance(data, seconds), "tell": tell}
+            words = str(folder), data, seed, seconds, lab
+            record: Record = to_builtins(contained_as(CarriedRecord, _carried, *words, **limits))
         except TcplabError as error:
             return _failed(str(error))
-    carried: Record = to_builtins(record)
-    return _failed("") | carried
+    return _failed("") | record
 
 
 def _limit_of(record: Record) -> str:
-    """Return the sentence about a program that its limit ended; empty if none did."""
     said = [str(warning) for warning in record["warnings"]]
     return next((text for text in said if AT_ITS_LIMIT in text), "")
 
@@ -99,20 +92,15 @@ def _allowance(data: Any, wall_seconds: float) -> Allowance:
     return Allowance(wall_seconds + _READING, (limits.memory_mib << 20) + _MORE, file)
 
 
-def _kept(raw: str, data: Any, seed: int, seconds: float, lab: Lab, progress: Progress) -> None:
+def _kept(raw: str, data: Any, seed: int, seconds: float, lab: Lab, tell: Progress) -> None:
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
-    run_seed(spec, seed, Path(raw), limits_for(spec, seconds), lab, progress)
+    run_seed(spec, seed, Path(raw), limits_for(spec, seconds), lab, tell)
 
 
-def _carried(
-    folder: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
-) -> Record:
+def _carried(folder: str, data: Any, seed: int, seconds: float, lab: Lab, tell: Progress) -> Record:
     raw = Path(folder) / "raw" / f"seed-{seed}"
     raw.mkdir(parents=True)
-    return carry_point(raw, data, seed, wall_seconds, lab, progress, measured)
-
-
-_MEASURES = "labs.measuring.measures"
+    return carry_point(raw, data, seed, seconds, lab, tell, measured)
 
 
 @dataclass
@@ -126,7 +114,7 @@ class References:
 
     @cached_property
     def source(self) -> Origin:
-        return origin(self.way.lab, _MEASURES)
+        return origin(self.way.lab, "labs.measuring.measures")
 
     def point(self, combination: Combination, seed: int) -> Point:
         return self.source.point(combination, seed)
@@ -144,8 +132,8 @@ class References:
         tried = [points for points in programs if points]
         self.ask(points[0] for points in tried)
         for first, *others in tried:
-            if limit := _limit_of(self.records[first.key]):
-                text = f"It was not run again, since the first time {limit}"
+            if reason := _limit_of(self.records[first.key]):
+                text = f"It was not run again, since the first time {reason}"
                 self.records |= {point.key: _failed(text) for point in others}
         self.ask(each for points in tried for each in points if each.key not in self.records)
 
@@ -158,25 +146,24 @@ class References:
         self.watch.note(f"{differing}: these are repeated once more, to say where.")
         self.watch.wanted(len(self.records) + len(again), len(self.records))
         lost: dict[str, str] = {}
+
+        def task(key: str, point: Point) -> Task:
+            data, seconds = point.combination.data, self.way.wall_seconds
+            raw = folder / place_of(data) / "raw" / f"seed-{point.seed}"
+            raw.mkdir(parents=True)
+            return Task(f"kept-{key}", carry_kept, (str(raw), data, point.seed, seconds))
+
         with self.way.engine(self.watch) as engine:
-            tasks = (self._kept(key, point, folder) for key, point in again.items())
-            for done in engine.run(tasks):
-                key = done.key.removeprefix("kept-")
+            for done in engine.run(itertools.starmap(task, again.items())):
+                key, problem = done.key.removeprefix("kept-"), ""
                 if done.error is not None:
-                    lost[key] = str(done.error) or type(done.error).__name__
-                status, problem = ("failed", lost[key]) if key in lost else ("complete", "")
+                    problem = lost[key] = str(done.error) or type(done.error).__name__
+                status = "failed" if problem else "complete"
                 self.watch.ended(again[key], {"status": status, "problem": problem, "rows": []})
         return lost
 
-    def _kept(self, key: str, point: Point, folder: Path) -> Task:
-        data = point.combination.data
-        raw = folder / place_of(data) / "raw" / f"seed-{point.seed}"
-        raw.mkdir(parents=True)
-        return Task(f"kept-{key}", carry_kept, (str(raw), data, point.seed, self.way.wall_seconds))
-
 
 def place_of(data: Any) -> str:
-    """Return a folder's name for what a spec asks."""
     return hashlib.sha256(repr(data).encode()).hexdigest()[:24]
 
 
@@ -202,7 +189,10 @@ class HiddenRuns:
         """The networks by question, of forecasts or of `own` programs. Raises UsageError."""
         kind = "program" if self.own else "forecast"
         asked = (each for each in self.lab.questions if each.kind == kind)
-        return {each.id: hidden_networks(self.lab, each, self.course, self.own) for each in asked}
+        return {
+            each.id: forecast.hidden_networks(self.lab, each, self.course, self.own)
+            for each in asked
+        }
 
     def points(self) -> list[Point]:
         networks = (network for listed in self.networks.values() for network in listed)
@@ -254,10 +244,8 @@ def tested_program(
         if reason := _failure(test, run, variables):
             break
         passed.append(test.id)
-    board = lab.leaderboard
-    ranked = board and board.question == question.id and board.needs in passed
-    score = 0.0
-    if board and ranked:
+    board, score = lab.leaderboard, 0.0
+    if board and board.question == question.id and board.needs in passed:
         score = max(0.0, sum(_part(term, run, variables) for term in board.terms))
     return TestedProgram(tuple(passed), reason, score)
 
@@ -275,23 +263,22 @@ def program_value(run: MeasuredRun, text: str) -> float:
 
 
 def _failure(test: ProgramTest, run: MeasuredRun, variables: Mapping[str, float]) -> str:
-    """Return why a test failed; empty if it is passed."""
     try:
         value = program_value(run, test.value)
     except UnknownName:
         raise  # a mistake in lab.toml
     except KeyError:
         return f"{test.text}: too little arrived to be measured"
-    least, most = (read_limit(text).value(variables) for text in (test.least, test.most))
+    least, most = (forecast.limit(text, variables) for text in (test.least, test.most))
     if least <= value <= most:
         return ""
-    limit = f"{in_digits(least if value < least else most)} {test.unit}".strip()
-    return f"{test.text}: {in_digits(value)}, and the limit is {limit}"
+    crossed = f"{in_digits(least if value < least else most)} {test.unit}".strip()
+    return f"{test.text}: {in_digits(value)}, and the limit is {crossed}"
 
 
 def _part(term: ScoreTerm, run: MeasuredRun, variables: Mapping[str, float]) -> float:
     """Return a term's part of the score. Raises UsageError for a `per` of zero."""
-    per = read_limit(term.per).value(variables)
+    per = forecast.limit(term.per, variables)
     if not per:
         problem = f"The leaderboard cannot divide: '{term.per[:40]}' is 0 here."
         raise UsageError(problem, "Correct lab.toml.")

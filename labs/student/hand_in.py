@@ -4,6 +4,7 @@ Checks find missing, unreadable and implausible answers without a key. The zip h
 the runs' manifests and raw files, and pictures, modules and scripts.
 """
 
+import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,16 +12,8 @@ from pathlib import Path
 
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import changed_files, read_run
+from labs.definition import answers as sheets
 from labs.definition import runs
-from labs.definition.answers import (
-    PREDICTIONS,
-    Answers,
-    chosen_in,
-    misspelt,
-    picture_kind,
-    read_predictions,
-    read_sheet,
-)
 from labs.definition.assignment import ANSWERS, FILE, SELF_STUDY, Assignment
 from labs.definition.forecast import HiddenNetwork, hidden_networks, read_rule
 from labs.definition.scripts import handed_in_script
@@ -41,15 +34,15 @@ class LabFinding:
 
 def check(assignment: Assignment) -> list[LabFinding]:
     """Return all findings, runs first. Raises TcplabError if the sheet cannot be read."""
-    answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
-    findings = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]
-    names = misspelt(assignment.folder / ANSWERS, assignment.lab)
-    findings += [LabFinding(name, sentence) for name, sentence in names.items()]
-    return findings + [
-        finding
-        for question in assignment.lab.questions
-        for finding in _question(assignment, question, answers)
+    lab, sheet = assignment.lab, assignment.folder / ANSWERS
+    answers = sheets.read_sheet(sheet, lab)
+    findings = [finding for run in lab.runs for finding in _run(assignment, run)]
+    findings += [
+        LabFinding(name, sentence) for name, sentence in sheets.misspelt(sheet, lab).items()
     ]
+    for question in lab.questions:
+        findings += _question(assignment, question, answers)
+    return findings
 
 
 def _run(assignment: Assignment, run: LabRun) -> Iterator[LabFinding]:
@@ -83,40 +76,42 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[LabFinding]:
         yield LabFinding(run.name, text, False)
 
 
-def _question(assignment: Assignment, question: Question, answers: Answers) -> Iterator[LabFinding]:
+def _question(
+    assignment: Assignment, question: Question, answers: sheets.Answers
+) -> Iterator[LabFinding]:
     given = answers[question.id]
     if given and question.kind == "prediction":
-        yield from _foreseen(assignment, question, given)
+        recorded = sheets.read_predictions(assignment.folder, assignment.lab).get(question.id)
+        if recorded is None and runs.run_folder(assignment.folder, question.before):
+            late = f"written after the run {question.before}"
+            yield LabFinding(question.id, f"{late}: it was not recorded and earns no points")
+        elif recorded is not None and recorded != given:
+            text = "changed since it was recorded; what was recorded counts"
+            yield LabFinding(question.id, text, False)
         return
     try:
         for problem in _problems(assignment, question, answers):
             yield LabFinding(question.id, problem)
         if given and question.kind == "forecast":
-            yield _rule(assignment, question, given[0])
+            # A rule's value on the student's network shows a wrong unit.
+            rule, run = read_rule(given[0]), assignment.lab.run(question.run)
+            for network in hidden_networks(assignment.lab, question, SELF_STUDY):
+                rule.value(network.variables)
+            combination = runs.combination_of(run, assignment.variant, own_parts(assignment))
+            here = rule.value(HiddenNetwork((), combination, 0).variables)
+            text = f"on your network of run {run.name} it gives {here:.4g} {question.unit}"
+            yield LabFinding(question.id, text, False)
     except (ValueError, UsageError) as error:
         yield LabFinding(question.id, str(error))
 
 
-def _rule(assignment: Assignment, question: Question, given: str) -> LabFinding:
-    """Find a rule's value on the student's network, which shows a wrong unit. Raises UsageError."""
-    rule = read_rule(given)
-    for network in hidden_networks(assignment.lab, question, SELF_STUDY):
-        rule.value(network.variables)
-    run = next(run for run in assignment.lab.runs if run.name == question.run)
-    combination = runs.combination_of(run, assignment.variant, own_parts(assignment))
-    here = rule.value(HiddenNetwork((), combination, 0).variables)
-    text = f"on your network of run {run.name} it gives {here:.4g} {question.unit}"
-    return LabFinding(question.id, text, False)
-
-
-def _problems(assignment: Assignment, question: Question, answers: Answers) -> Iterator[str]:
+def _problems(assignment: Assignment, question: Question, answers: sheets.Answers) -> Iterator[str]:
     """Yield the problems of an answer. Raises ValueError, UsageError with the last one."""
     given = answers[question.id]
     if not given and question.kind != "choices":
         yield "not answered yet"
     elif question.kind == "design":
-        run = next(run for run in assignment.lab.runs if run.name == question.run)
-        chosen_in(assignment.lab, run, answers)
+        sheets.chosen_in(assignment.lab, assignment.lab.run(question.run), answers)
     elif question.kind == "evidence":
         parse_frame(given[0])
     elif question.kind == "number":
@@ -134,22 +129,12 @@ def _problems(assignment: Assignment, question: Question, answers: Answers) -> I
         name, file = given[0], assignment.folder / given[0]
         if "/" in name or "\\" in name or not file.is_file():
             yield f"there is no file '{name[:60]}' in this folder"
-        elif question.kind == "graph" and not picture_kind(file):
+        elif question.kind == "graph" and not sheets.picture_kind(file):
             yield f"'{name[:60]}' is no PNG or JPEG picture of up to 5 MB"
         elif question.kind == "program" and not runs.has_programs(assignment.folder):
             yield f"{runs.SENDER} and {runs.RECEIVER} have to be in this folder"
         elif question.kind == "script":
             handed_in_script(assignment.folder, name)
-
-
-def _foreseen(assignment: Assignment, question: Question, given: list[str]) -> Iterator[LabFinding]:
-    recorded = read_predictions(assignment.folder, assignment.lab).get(question.id)
-    if recorded is None and runs.run_folder(assignment.folder, question.before):
-        late = f"written after the run {question.before}"
-        yield LabFinding(question.id, f"{late}: it was not recorded and earns no points")
-    elif recorded is not None and recorded != given:
-        text = "changed since it was recorded; what was recorded counts"
-        yield LabFinding(question.id, text, False)
 
 
 _TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip
@@ -177,39 +162,35 @@ def pack(assignment: Assignment, out: Path | None = None) -> Path:
 
 
 def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
-    for name in (FILE, ANSWERS):
-        yield name, assignment.folder / name
+    own, lab = assignment.folder, assignment.lab
     # Runs need these, named or not.
-    for name in (PREDICTIONS, runs.TYPED, runs.MODULE, runs.SENDER, runs.RECEIVER):
-        if (assignment.folder / name).is_file():
-            yield name, assignment.folder / name
-    for run in assignment.lab.runs:
-        folder = runs.run_folder(assignment.folder, run.name)
+    needed = sheets.PREDICTIONS, runs.TYPED, runs.MODULE, runs.SENDER, runs.RECEIVER
+    for name in (FILE, ANSWERS, *(name for name in needed if (own / name).is_file())):
+        yield name, own / name
+    for run in lab.runs:
+        folder = runs.run_folder(own, run.name)
         if folder is None and run.chosen:
             continue  # a design that was not made: its question says so
         if folder is None:
-            remedy = f"Make it first: ./tcplab lab run {assignment.folder}"
+            remedy = f"Make it first: ./tcplab lab run {own}"
             raise UsageError(f"The run {run.name} is not there yet.", remedy)
         raw = sorted((folder / "raw").rglob("*"))
         for file in (folder / "manifest.json", folder / "spec.json", *raw):
             if file.is_file() and not file.is_symlink():
                 yield f"{runs.FOLDER}/{run.name}/{file.relative_to(folder).as_posix()}", file
-    answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
-    for question in assignment.lab.questions:
-        for name in answers[question.id] if question.kind in HANDED_IN_FILES else ():
-            file = assignment.folder / name
+    answers = sheets.read_sheet(own / ANSWERS, lab)
+    for question in (each for each in lab.questions if each.kind in HANDED_IN_FILES):
+        for name in answers[question.id]:
+            file = own / name
             if "/" not in name and file.is_file() and not file.is_symlink():
                 yield name, file
 
 
 def blanks(assignment: Assignment) -> list[str]:
-    answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
+    answers = sheets.read_sheet(assignment.folder / ANSWERS, assignment.lab)
     return [question.id for question in assignment.lab.questions if not answers[question.id]]
 
 
 def safe_name(text: str) -> str:
     """`text` as a part of a file's name on every system."""
-    return "".join(
-        letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "_"
-        for letter in text
-    )
+    return re.sub(r"[^A-Za-z0-9_-]", "_", text)

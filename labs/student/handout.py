@@ -14,7 +14,7 @@ from experiments.play.lesson import all_lessons
 from experiments.spec import Flow
 from experiments.study.catalogue import find
 from labs.definition import catalogue
-from labs.definition.answers import LEAST_WORDS, as_json
+from labs.definition.answers import LEAST_WORDS, as_json, sample_of
 from labs.definition.assignment import ANSWERS, FILE, Assignment, Variant, assignment_text
 from labs.definition.runs import FOLDER, RECEIVER, SENDER, example_specs, seeds_of, settings, told
 from labs.definition.spec import LabRun, LabSpec, Question
@@ -22,7 +22,6 @@ from labs.definition.written import COUNT, unit_named
 from labs.templates.rendering import TEMPLATES, LabDrawings, markdown_page, read_drawings, render
 from topologies.errors import TcplabError, UsageError
 from topologies.notation import toml_file
-from topologies.spec import TopologySpec
 
 _ANY_ROW = "r1 ====== r2 ====== rn"
 """What topologies.shapes draws for any number of routers."""
@@ -34,14 +33,13 @@ _MOST_FLOWS = 3
 
 def handout_text(lab: LabSpec, variant: Variant) -> str:
     """Return the handout in Markdown, rendered from spec and variant; faults are left out."""
-    open_variant = told(lab, variant)
-    parts = _without_repetition([_part(lab, run, open_variant) for run in lab.runs])
-    words = _words(lab.language)
+    words = toml_file(TEMPLATES / lab.language / "words.toml")
+    first, *others = [_part(lab, run, told(lab, variant), words) for run in lab.runs]
     context = {
         "lab": lab,
         "variant": variant,
-        "parts": parts,
-        "diagram": next((part["diagram"] for part in parts if "diagram" in part), ""),
+        "parts": [first | {"like": ""}, *(_without_repetition(first, part) for part in others)],
+        "diagram": first["diagram"],
         "reads": lab.reads,
         "copied": lab.copied,
         "questions": list(enumerate(lab.questions, 1)),
@@ -58,33 +56,36 @@ def drawings_of(lab: LabSpec) -> LabDrawings:
     return read_drawings(folder / catalogue.DRAWINGS)
 
 
-def _words(language: str) -> Mapping[str, Any]:
-    return toml_file(TEMPLATES / language / "words.toml")
-
-
-def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
+def _part(lab: LabSpec, run: LabRun, variant: Variant, words: Mapping[str, Any]) -> dict[str, Any]:
     """Return a handout's facts about a run, all from the spec: settings, flows, places of files."""
-    part = {
+    spec = example_specs(lab, variant, [run])[0]
+    first, network = spec.flows[0], spec.topology
+    # A row of routers is drawn with as many as there are.
+    routers = " ====== ".join(node.name for node in network.nodes if node.kind == "router")
+    drawing = words.get("diagrams", {}).get(network.name, network.diagram).strip("\n")
+    round_trip = network.round_trip(first.sender, first.receiver)
+    folder = f"{FOLDER}/{run.name}/{run.experiment}/latest"
+    return {
         "name": run.name,
         "module": run.module,
         "program": run.program,
-        "settings": list(_settings(run, variant, _words(lab.language))),
+        "settings": list(_settings(run, variant, words)),
         "chosen": run.chosen,
         "one": run.one,
-        "folder": (folder := f"{FOLDER}/{run.name}/{run.experiment}/latest"),
+        "folder": folder,
         "place": f"{folder}/raw/seed-{seeds_of(run, variant)[0]}/",
+        "conditions": spec.conditions,
+        "flows": list(_flows(spec.flows, words)),
+        "diagram": drawing.replace(_ANY_ROW, routers),
+        "round_trip": None if run.chosen else str(round_trip if round_trip.base else ""),
+        "captures": spec.captures,
     }
-    return part | _network(lab, run, variant)
 
 
-def _without_repetition(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    first = parts[0]
-    short = [first | {"like": ""}]
-    for part in parts[1:]:
-        same = [name for name in ("flows", "conditions", "round_trip") if part[name] == first[name]]
-        settings = [setting for setting in part["settings"] if setting not in first["settings"]]
-        short.append(part | dict.fromkeys(same) | {"like": first["name"], "settings": settings})
-    return short
+def _without_repetition(first: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    same = [name for name in ("flows", "conditions", "round_trip") if part[name] == first[name]]
+    settings = [setting for setting in part["settings"] if setting not in first["settings"]]
+    return part | dict.fromkeys(same) | {"like": first["name"], "settings": settings}
 
 
 def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterator[dict[str, str]]:
@@ -105,26 +106,6 @@ def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterat
         yield {"name": name, "value": value, "meaning": meaning}
 
 
-def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
-    spec = example_specs(lab, variant, [run])[0]
-    first, network, words = spec.flows[0], spec.topology, _words(lab.language)
-    round_trip = network.round_trip(first.sender, first.receiver)
-    return {
-        "conditions": spec.conditions,
-        "flows": list(_flows(spec.flows, words)),
-        "diagram": _drawn(network, words),
-        "round_trip": None if run.chosen else str(round_trip if round_trip.base else ""),
-        "captures": spec.captures,
-    }
-
-
-def _drawn(network: TopologySpec, words: Mapping[str, Any]) -> str:
-    """Return the network in the language's drawing, a row of routers with as many as it has."""
-    drawing: str = words.get("diagrams", {}).get(network.name, network.diagram)
-    routers = [node.name for node in network.nodes if node.kind == "router"]
-    return drawing.strip("\n").replace(_ANY_ROW, " ====== ".join(routers))
-
-
 def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
     alike = [flow for flow in flows if not flow.traffic]
     shown = alike if len(alike) <= _MOST_FLOWS else alike[:2]
@@ -135,33 +116,28 @@ def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _flow(flow: Flow, words: Mapping[str, Any]) -> str:
-    iperf = "udp" if flow.rate else "data" if flow.amount else "tcp"
-    own_program = "timed" if flow.is_timed_program else "programs"
-    kind = "traffic" if flow.traffic else own_program if flow.program else iperf
-    what = flow.traffic.split()[0] if flow.traffic else flow.rate or flow.amount or flow.duration
+    kind = "udp" if flow.rate else "data" if flow.amount else "tcp"
+    if flow.program:
+        kind = "timed" if flow.is_timed_program else "programs"
+    what: object = flow.rate or flow.amount or flow.duration
+    if flow.traffic:
+        kind, what = "traffic", flow.traffic.split()[0]
     own = words["own"].format(flow.congestion_control) if flow.congestion_control else ""
     sentence: str = words[kind].format(flow.sender, flow.receiver, what, flow.name, flow.port)
     return sentence + own
 
 
 def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, Any]) -> str:
-    if question.kind == "number":
-        counted = unit_named(question.unit) == COUNT
-        kind = words["count"] if counted else words["number"].format(question.unit)
-        return str(kind)
-    if question.kind == "forecast":
-        return str(words["forecast"]).format(question.unit)
-    if question.kind == "prediction" and not question.options:
+    kind = str(question.kind)
+    if kind == "number" and unit_named(question.unit) == COUNT:
+        kind = "count"
+    if kind == "prediction" and not question.options:
         return str(words["reason"]).format(LEAST_WORDS)
-    if question.kind == "evidence":
-        file = "line" if question.names_a_line else "evidence"
+    if kind == "evidence":
+        file = "line" if question.names_a_line else kind
         return str(words[file]).format(question.capture, question.run)
-    if question.kind == "design":
-        run = next(run for run in lab.runs if run.name == question.run)
-        spans = run.chosen[:1] if run.one else run.chosen
-        sample = " ".join(f"{span.name}={span.values[0]}" for span in spans)
-        return str(words["design"]).format(sample)
-    return str(words[question.kind])
+    filled = sample_of(lab.run(question.run)) if kind == "design" else question.unit
+    return str(words[kind]).format(filled)
 
 
 HANDOUT = "handout.md"
@@ -206,7 +182,13 @@ def notebook(lab: LabSpec, variant: Variant) -> str:
     """Return the notebook of an assignment, in the format 4.5 (nbformat.readthedocs.io)."""
 
     def answers(name: str, predicted: bool) -> str:
-        lines = (_empty_answer(each) for each in lab.questions if bool(each.before) == predicted)
+        lines = []
+        for question in (each for each in lab.questions if bool(each.before) == predicted):
+            options = [f"  {json.dumps(option.id)}: {option.text}" for option in question.options]
+            asked = [*textwrap.wrap(question.ask, 100), *options]
+            lines += [f"    # {line}\n" for line in asked]
+            empty = "[]" if question.kind == "choices" else '""'
+            lines.append(f"    {json.dumps(question.id)}: {empty},\n")
         return f"{name} = {{\n{''.join(lines)}}}\ntcplab.lab.answer(assignment, {name})"
 
     context = {"lab": lab, "student": json.dumps(variant.student), "answers": answers}
@@ -221,13 +203,6 @@ def notebook(lab: LabSpec, variant: Variant) -> str:
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel}
     return as_json({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
-
-
-def _empty_answer(question: Question) -> str:
-    empty = [] if question.kind == "choices" else ""
-    options = [f"  {json.dumps(option.id)}: {option.text}" for option in question.options]
-    lines = (f"    # {line}\n" for line in [*textwrap.wrap(question.ask, 100), *options])
-    return "".join(lines) + f"    {json.dumps(question.id)}: {json.dumps(empty)},\n"
 
 
 def print_handout(assignment: Assignment, out: Path | None = None) -> Path:

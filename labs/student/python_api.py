@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING
 
 from analysis.measures.evidence import PREFIX
 from analysis.table import ColumnTable, TableColumn
+from labs.definition import assignment as assignments
 from labs.definition import catalogue
 from labs.definition.answers import read_sheet
-from labs.definition.assignment import (
-    ANSWERS,
-    SELF_STUDY,
-    Assignment,
-    read_assignment,
-    student_id,
-    variant_from,
-)
+from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.runs import run_folder
 from labs.measuring.measures import Values, values_of
 from labs.student.hand_in import check as check
@@ -42,12 +36,14 @@ def start(
     lab: str, student: str, variants: Path | str | None = None, folder: Path | str | None = None
 ) -> Assignment:
     """Return the student's assignment: made if there is none yet, else read. Raises UsageError."""
-    place = Path(folder or f"{lab}-{safe_name(student_id(student))}")
+    place = Path(folder or f"{lab}-{safe_name(assignments.student_id(student))}")
     if place.exists():
-        return read_assignment(place)
+        return assignments.read_assignment(place)
     spec = catalogue.find(lab)
     file = Path(variants) if variants else None
-    return start_in(spec, variant_from(file, spec, student, SELF_STUDY), place)
+    return start_in(
+        spec, assignments.variant_from(file, spec, student, assignments.SELF_STUDY), place
+    )
 
 
 def run(assignment: Assignment) -> dict[str, Path]:
@@ -67,7 +63,7 @@ def run(assignment: Assignment) -> dict[str, Path]:
 
 
 def measured(run: Path) -> Values:
-    return next(iter(values_of(str(run)).values()))
+    return next(iter(values_of(run).values()))
 
 
 @dataclass(frozen=True)
@@ -92,20 +88,17 @@ def table(run: Path) -> polars.DataFrame:
     Raises UsageError if Polars is not installed.
     """
     values = measured(run)
-    names = [name for name in sorted(set().union(*values.values())) if _tells(name, values)]
+    names = [
+        name
+        for name in sorted(set().union(*values.values()))
+        if not name.startswith((PREFIX, _DOUBLES))
+        and (not name.startswith(_COUNTERS) or any(each.get(name) for each in values.values()))
+    ]
     columns = {
         name: TableColumn.of([measures.get(each) for each in names], float)
         for name, measures in values.items()
     }
     return ColumnTable({"what": TableColumn.of(names), **columns}).to_polars()
-
-
-def _tells(name: str, values: Values) -> bool:
-    """Return whether a row of that name adds information for a student."""
-    if name.startswith((PREFIX, _DOUBLES)):
-        return False
-    counted = any(condition.get(name) for condition in values.values())
-    return counted or not name.startswith(_COUNTERS)
 
 
 def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:

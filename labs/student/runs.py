@@ -87,13 +87,13 @@ def carry_out_run(assignment: Assignment, run: LabRun, testbed: str) -> Path:
     lab = ready_lab([combination.spec.kernel]) if kind == "virtual" else None
     if lab:
         build_all(combination.spec.modules, lab)
-    return carry_out(request, lab, judged=_judged)
 
+    def judged(run: Path) -> dict[str, Any]:
+        from analysis.network.verdict import judge_network  # NumPy takes its time
 
-def _judged(run: Path) -> dict[str, Any]:
-    from analysis.network.verdict import judge_network  # NumPy takes its time
+        return judge_network(read_run(run, Problems())).as_data()
 
-    return judge_network(read_run(run, Problems())).as_data()
+    return carry_out(request, lab, judged=judged)
 
 
 LARGEST = 1 << 20  # bytes
@@ -143,9 +143,8 @@ def obeyed(
     assignment: Assignment, name: str, lines: Iterable[str], show: Callable[[str], None]
 ) -> Iterator[tuple[str, str]]:
     spec = network_of(assignment, name).spec
-    options = NetworkOptions(
-        project="/tmp", image=True, kernel=spec.kernel, sysctls=dict(spec.conditions[0].sysctls)
-    )
+    sysctls = dict(spec.conditions[0].sysctls)
+    options = NetworkOptions(project="/tmp", image=True, kernel=spec.kernel, sysctls=sysctls)
     printed: list[str] = []
 
     def hear(text: str) -> None:

@@ -27,16 +27,12 @@ _FRAME = jinja2.PackageLoader(rendering.__name__)
 TEMPLATES = Path(__file__).resolve().parent
 
 
-def _environment() -> jinja2.Environment:
-    return _environment_of(tuple(names()))
-
-
 @cache
-def _environment_of(known: tuple[str, ...]) -> jinja2.Environment:
+def _environment(known: tuple[str, ...]) -> jinja2.Environment:
     loaders: dict[str, jinja2.BaseLoader] = {
-        name: jinja2.FileSystemLoader(folder_of(name)) for name in known
+        **{name: jinja2.FileSystemLoader(folder_of(name)) for name in known},
+        "labs": jinja2.PackageLoader(labs.__name__),
     }
-    loaders["labs"] = jinja2.PackageLoader(labs.__name__)
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PrefixLoader(loaders), _FRAME]),
         undefined=jinja2.StrictUndefined,
@@ -48,13 +44,13 @@ def _environment_of(known: tuple[str, ...]) -> jinja2.Environment:
     return environment
 
 
-def render(name: str, context: dict[str, Any]) -> str:
-    return _environment().get_template(f"labs/{name}").render(context)
+def render(name: str, context: Mapping[str, Any]) -> str:
+    return _environment(tuple(names())).get_template(f"labs/{name}").render(context)
 
 
 def page_with_script(name: str, script: str, context: dict[str, Any]) -> str:
     """A page that may run this one script: its digest is in the page's Content-Security-Policy."""
-    source = _environment().get_template(f"labs/{script}").render()
+    source = render(script, {})
     digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
     return render(name, context | {"script": source, "script_digest": digest})
 
@@ -126,7 +122,6 @@ class Curve:
             raise UsageError(f"The line '{self.label}' cannot be drawn.", remedy)
 
     def places(self) -> tuple[tuple[float, float], ...]:
-        """Return points of the line, from 0 to 1 both."""
         if self.rule == "points":
             return self.points
         times = [step / _STEPS for step in range(_STEPS + 1)]
@@ -159,8 +154,6 @@ FOLDER = "drawings"
 
 @dataclass(frozen=True)
 class LabDrawings:
-    """Every drawing by its kind, as drawings.toml lists them."""
-
     sequence: tuple[SequenceDiagram, ...] = ()
     graph: tuple[LineGraph, ...] = ()
 
