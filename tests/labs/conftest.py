@@ -1,7 +1,5 @@
 """A lab without its runs: the SACK lab with made-up measurements."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scripts whose outcome needs no exchange of packets: generated for tests of free points."""
 
-from __future__ import annotations
-
 from itertools import product
 
 LISTENING = """\

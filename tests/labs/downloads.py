@@ -1,7 +1,5 @@
 """Downloads as Moodle, Canvas and people make them, written as a folder or a zip."""
 
-from __future__ import annotations
-
 import io
 import json
 import time

@@ -1,7 +1,5 @@
 """Students who did their own run; some misread a unit or a quantity."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -103,7 +101,7 @@ def honest_in_real_time(student: Student, lab: LabSpec, target: Path) -> None:
         student.assignment, variant=replace(student.assignment.variant, seed=_OTHER_SEED)
     )
     run = carry_out_run(other, lab.runs[0], "virtual")
-    values = values_of(str(run))
+    values = values_of(run)
     key = key_module(LAB).key(
         {LAB: MeasuredRun(tuple(values.values()))}, variables_of(lab, other.variant)
     )

@@ -3,8 +3,6 @@
 They hold paths that lead out, bombs, links, devices, endless files, HTML and formulas.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ By another hand than the keys: nothing of `analysis`, `labs/*/key.toml` or
 `labs/definition/key.py` is used, and the reader of captures is a few lines of its own.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import struct

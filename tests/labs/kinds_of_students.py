@@ -7,8 +7,6 @@ so that only the variant makes a difference. Numbers are marked with the widest 
 grading.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ Each honest run is a true one, in the lab kernel. The kinds repeat until the cla
 runs one of each.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time
@@ -107,7 +105,7 @@ def _run(student: Student, lab: LabSpec, folder: Path) -> None:
         return
     record(student.folder, lab, lab.runs[0], {name: [text] for name, text in PREDICTED.items()})
     place = carry_out_run(student.assignment, lab.runs[0], "virtual")
-    values = values_of(str(place))
+    values = values_of(place)
     runs = {LAB: MeasuredRun(tuple(values.values()))}
     student.key = key_module(LAB).key(runs, variables_of(lab, student.assignment.variant))
 

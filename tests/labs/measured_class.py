@@ -1,7 +1,5 @@
 """A class of the SACK lab whose runs are measured already, so that grading needs no guest."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -64,7 +62,7 @@ def make(
 
 def _key(run: Path, own: Variant) -> Key | None:
     """The key by a run directory, as its student would find it; None if it tells nothing."""
-    values = values_of(str(run)).values()
+    values = values_of(run).values()
     return key_of(LAB, {"sack": list(values)}, own) if values else None
 
 

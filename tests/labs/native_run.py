@@ -1,7 +1,5 @@
 """A run in virtual time dressed as one in real time, as `vagrant up` would leave it."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

@@ -4,8 +4,6 @@ The functions below take the place of a step in a limited process of grading
 (labs.measuring.contained), so each is imported there by name.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -104,10 +102,10 @@ class Sabotage:
                 return argument.student
             if isinstance(argument, int) and argument in self.seeds:
                 return self.seeds[argument]
-            if isinstance(argument, str):
-                if match := _UPLOADED.search(argument):
+            if isinstance(argument, str | Path):
+                if match := _UPLOADED.search(str(argument)):
                     return match[1]
-                if match := _HAND_IN.search(argument):
+                if match := _HAND_IN.search(str(argument)):
                     return self.students[int(match[1])]
             if isinstance(argument, dict) and "why" in argument:
                 return str(argument["why"][0]).split()[0]

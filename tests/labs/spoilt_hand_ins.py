@@ -1,7 +1,5 @@
 """Hand-ins that broke or changed on their way: cut short, damaged, no zip, packed otherwise."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import random

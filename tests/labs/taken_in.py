@@ -1,7 +1,5 @@
 """A download taken in as grading does it, until runs would be repeated."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

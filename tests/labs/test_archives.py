@@ -1,7 +1,5 @@
 """Zips from strangers, and how Windows writes names and texts."""
 
-from __future__ import annotations
-
 import codecs
 import io
 import zipfile
@@ -124,8 +122,8 @@ def test_sheets_and_assignments_of_windows_editors_are_read(
     members = {file: saved(content) for file, content in hand_in("änn").items()}
     source = tmp_path / "lab.zip"
     source.write_bytes(zip_of(members))
-    inspected = inspect(str(source), str(target), "sack")
-    assert inspected["answers"]["goodput_off"] == ["231 kbit/s"] and inspected["student"] == "änn"
+    inspected = inspect(source, target, "sack")
+    assert inspected.answers["goodput_off"] == ["231 kbit/s"] and inspected.student == "änn"
     for file in (FILE, ANSWERS):
         place = assignment.folder / file
         place.write_bytes(saved(place.read_bytes()))

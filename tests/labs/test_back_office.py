@@ -1,7 +1,5 @@
 """Absent students, late hand-ins, hidden keys, and grades that a new grading changes."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,18 +10,8 @@ import pytest
 
 from labs.definition.assignment import Course, Dates, Late, StudentDates, read_course
 from labs.definition.spec import LabSpec
-from labs.grading import files
+from labs.grading import decisions, files
 from labs.grading.case import AnswerMark, Case, Verdict
-from labs.grading.decisions import (
-    Acceptances,
-    Override,
-    Overrides,
-    Rejection,
-    apply_dates,
-    date_notices,
-    hide_key,
-    moodle_time,
-)
 from labs.grading.files import CourseFiles
 from labs.grading.intake import HandIn
 from labs.grading.moodle import read_worksheet
@@ -91,8 +79,11 @@ def dated(
 ) -> tuple[list[Case], list[str]]:
     """The hand-ins with their lateness, and sentences for the instructor."""
     worksheet = read_worksheet(sheet) if sheet else None
-    late = [apply_dates(hide_key(case, dates), dates, worksheet, in_folder) for case in cases]
-    return late, [*date_notices(late)]
+    late = [
+        decisions.apply_dates(decisions.hide_key(case, dates), dates, worksheet, in_folder)
+        for case in cases
+    ]
+    return late, [*decisions.date_notices(late)]
 
 
 @pytest.mark.parametrize(
@@ -109,14 +100,14 @@ def dated(
     ],
 )
 def test_the_time_of_a_worksheet_in_many_languages(words: str, time: tuple[int, ...]) -> None:
-    assert moodle_time(words) == datetime(2026, *time)
+    assert decisions.moodle_time(words) == datetime(2026, *time)
 
 
 @pytest.mark.parametrize(
     "words", ["-", "", "Monday", "31 February 2026, 1:00", "21 Foo 2026, 1:00"]
 )
 def test_other_words_are_no_time(words: str) -> None:
-    assert moodle_time(words) is None
+    assert decisions.moodle_time(words) is None
 
 
 @pytest.mark.parametrize("sheet", [SHEET, GERMAN])
@@ -228,13 +219,13 @@ def test_the_log_has_who_decided_what_and_when_and_each_change(
     sack: LabSpec, tmp_path: Path
 ) -> None:
     """A decision is logged once, and again if it is changed or withdrawn."""
-    given = Override("ann", "why", 2.0, "=too short", "h", (1,), "kim")
-    refused = Rejection("ben", "h", "It is Ann's.")
+    given = decisions.Override("ann", "why", 2.0, "=too short", "h", (1,), "kim")
+    refused = decisions.Rejection("ben", "h", "It is Ann's.")
 
-    def graded_with(*lines: Override) -> list[tuple[str, ...]]:
+    def graded_with(*lines: decisions.Override) -> list[tuple[str, ...]]:
         cases = [graded("ann"), graded("ben")]
-        decided = (Overrides(lines), Acceptances(reject=(refused,)))
-        files.write(tmp_path, GradedClass(sack, COURSE, [], cases, *decided), CourseFiles())
+        decided = decisions.Decisions(lines, reject=(refused,))
+        files.write(tmp_path, GradedClass(sack, COURSE, [], cases, decided), CourseFiles())
         rows = rows_of(tmp_path / "log.csv")
         assert all(row["when"].startswith("20") and row["who"] for row in rows)
         return [(row["what"], row["student"], row["old"], row["new"]) for row in rows]

@@ -1,7 +1,5 @@
 """A broken file of answers: what can be read of it counts, and the rest is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a receiver wrote and no packet brought gains no points, and a person looks at it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

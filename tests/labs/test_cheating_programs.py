@@ -1,7 +1,5 @@
 """Programs that cheat: what they try gains no test, and leaves the run as it was."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

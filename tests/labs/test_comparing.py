@@ -1,7 +1,5 @@
 """Runs beside the repeated ones: settings, versions, manifests and runs in real time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

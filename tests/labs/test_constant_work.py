@@ -1,7 +1,5 @@
 """Answers and captures that are made without a network earn no points, except by being right."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

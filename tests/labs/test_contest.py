@@ -1,7 +1,5 @@
 """Congestion controls handed in: a good, a lazy and a wrong one, and the same score twice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables of grading, opened by spreadsheets of any language: no stranger's text is a formula."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator
@@ -101,6 +99,6 @@ def test_no_table_of_grading_has_a_formula(text: str, sack: LabSpec, tmp_path: P
         grades(sack, [case, refused, flagged]),
         moodle.own_worksheet(sack, students),
         exports.own_gradebook(sack, students),
-        table(*report.table()),
+        report.table(),
     ):
         assert content.count("\n") > 1 and not formulas_of(content)

@@ -1,7 +1,5 @@
 """What goes along with the labs: notebooks that do what they say, and whole scripts."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -4,8 +4,6 @@ The worksheets are made after moodle/moodle (mod/assign/gradingtable.php) and it
 the gradebook after instructure/canvas-lms (lib/gradebook_exporter.rb).
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from dataclasses import replace
@@ -17,10 +15,11 @@ from labs.definition.spec import LabSpec
 from labs.grading import exports, moodle
 from labs.grading.case import AnswerMark, Case, Flag, exported_points
 from labs.grading.intake import HandIn
-from labs.grading.tables import Person, foreign_table, read_roster
+from labs.grading.tables import FilledTable, Person, foreign_table, read_roster
 from topologies.errors import UsageError
 
 WORKSHEETS = Path(__file__).with_name("worksheets")
+LAST = b"Grade can be changed,Last modified (grade)"
 
 
 @pytest.fixture
@@ -34,23 +33,22 @@ def sack(sack: LabSpec) -> LabSpec:
 
 def case_of(student: str, points: float | None = 24.0, number: str = "", **person: str) -> Case:
     """A hand-in with one mark; None is an answer still to be read."""
-    return Case(
-        HandIn(Path(), student, moodle=number),
-        Path(),
-        person=Person(student, student.title(), f"{student}@uni.example", **person),
-        marks=[AnswerMark("why", "", "", points, "read")],
-    )
+    marks = [AnswerMark("why", "", "", points, "read")]
+    known = Person(student, student.title(), f"{student}@uni.example", **person)
+    return Case(HandIn(Path(), student, moodle=number), Path(), person=known, marks=marks)
+
+
+def filled(
+    sack: LabSpec, cases: list[Case], sheet: Path = WORKSHEETS / "english.csv"
+) -> FilledTable:
+    return moodle.filled(sheet, sack, exported_points(cases))
 
 
 @pytest.fixture
 def students() -> list[Case]:
     """Ann is graded, Ben flagged, an answer of Eve is not read yet."""
-    ann, ben, eve = (
-        case_of("ann", 22.5, "1001"),
-        case_of("ben", 24.0, "1002"),
-        case_of("eve", None, "1003"),
-    )
-    return [ann, ben.flagged(Flag("same captures", "as somebody else", "ann")), eve]
+    ben = case_of("ben", 24.0, "1002").flagged(Flag("same captures", "as somebody else", "ann"))
+    return [case_of("ann", 22.5, "1001"), ben, case_of("eve", None, "1003")]
 
 
 @pytest.mark.parametrize("name", ["english", "german", "unknown_language", "gradebook"])
@@ -84,13 +82,13 @@ def test_moodles_worksheet_gets_grades_and_comments_and_nothing_else(
     students: list[Case], sack: LabSpec
 ) -> None:
     """22.5 of 30 points are 75 of 100. What is not final gets no grade, and no comment either."""
-    filled = moodle.filled(WORKSHEETS / "english.csv", sack, exported_points(students))
-    changes = different("english.csv", filled.content)
+    table = filled(sack, students)
+    changes = different("english.csv", table.content)
     comment = "Selective acknowledgement: 22.5 of 30 points."
     assert changes == {(1, "Grade"): "75.00", (1, "Feedback comments"): comment, (3, "Grade"): ""}
-    assert filled.content.startswith(b'\xef\xbb\xbfIdentifier,"Full name"')
-    assert b'"Ben ""Benny"" Baker"' in filled.content
-    notices = " ".join(filled.notices)
+    assert table.content.startswith(b'\xef\xbb\xbfIdentifier,"Full name"')
+    assert b'"Ben ""Benny"" Baker"' in table.content
+    notices = " ".join(table.notices)
     assert "has 100 points, the lab 30: grades are scaled" in notices
     assert "1 of 4 participants" in notices
     assert "eve has a grade in Moodle; an empty cell does not take it away" in notices
@@ -100,40 +98,34 @@ def test_a_worksheet_in_another_language_keeps_its_separators(
     students: list[Case], sack: LabSpec
 ) -> None:
     """Its decimal separator too."""
-    filled = moodle.filled(WORKSHEETS / "german.csv", sack, exported_points(students))
-    changes = different("german.csv", filled.content)
+    table = filled(sack, students, WORKSHEETS / "german.csv")
+    changes = different("german.csv", table.content)
     assert changes[1, "Bewertung"] == "36,00" and {row for row, _ in changes} == {1}
     assert changes[1, "Feedback als Kommentar"].endswith("22.5 of 30 points.")
-    assert b"\r\n" in filled.content
+    assert b"\r\n" in table.content
 
 
 def test_columns_of_an_unknown_language_are_known_by_their_place(
     students: list[Case], sack: LabSpec
 ) -> None:
-    filled = moodle.filled(WORKSHEETS / "unknown_language.csv", sack, exported_points(students[:1]))
-    assert different("unknown_language.csv", filled.content) == {(1, "Arvosana"): "18.00"}
-    assert any("no known column for comments" in sentence for sentence in filled.notices)
+    table = filled(sack, students[:1], WORKSHEETS / "unknown_language.csv")
+    assert different("unknown_language.csv", table.content) == {(1, "Arvosana"): "18.00"}
+    assert any("no known column for comments" in sentence for sentence in table.notices)
 
 
 def test_a_student_without_a_number_is_found_by_the_address(sack: LabSpec) -> None:
-    filled = moodle.filled(
-        WORKSHEETS / "english.csv", sack, exported_points([case_of("ann"), case_of("zoe")])
-    )
-    assert different("english.csv", filled.content)[1, "Grade"] == "80.00"
-    assert any("Not in the worksheet: zoe" in sentence for sentence in filled.notices)
+    table = filled(sack, [case_of("ann"), case_of("zoe")])
+    assert different("english.csv", table.content)[1, "Grade"] == "80.00"
+    assert any("Not in the worksheet: zoe" in sentence for sentence in table.notices)
 
 
 def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
     sack: LabSpec, tmp_path: Path
 ) -> None:
-    first = moodle.filled(
-        WORKSHEETS / "english.csv", sack, exported_points([case_of("ann", 20.0, "1001")])
-    )
     again = tmp_path / "again.csv"
-    again.write_bytes(first.content)
-    second = moodle.filled(
-        again, sack, exported_points([case_of("ann", 22.0, "1001"), case_of("eve", 1.0, "1003")])
-    )
+    again.write_bytes(filled(sack, [case_of("ann", 20.0, "1001")]).content)
+    cases = [case_of("ann", 22.0, "1001"), case_of("eve", 1.0, "1003")]
+    second = filled(sack, cases, again)
     assert b"22 of 30 points" in second.content and b"20 of 30" not in second.content
     assert b"Talk to me.\nRoom 5." in second.content
     assert any("eve has a comment in Moodle already" in sentence for sentence in second.notices)
@@ -144,25 +136,13 @@ def test_a_comment_of_the_instructors_stays_and_one_of_ours_is_renewed(
     [
         (b"id,name\nann,Ann\n", "Its columns: id, name"),
         (b"", "Its columns: none"),
-        (
-            b"Identifier,Full name,Email address,Grade,Maximum grade,Feedback comments\n",
-            "no grading worksheet",
-        ),
+        (b"Identifier,Name,Email address,Grade,Maximum grade,Feedback comments\n", "no grading"),
         ((WORKSHEETS / "gradebook.csv").read_bytes(), "Its columns: Student, ID"),
         (
-            (
-                b"Identifier,Grade,Scale,Grade can be changed,Last modified (grade),Feedback"
-                b' comments\nParticipant 1,,"Good, Bad",Yes,-,\n'
-            ),
-            "no grading worksheet",
+            b'Identifier,Grade,Scale,%b,Feedback\nParticipant 1,,"A, B",Yes,-,\n' % LAST,
+            "no grading",
         ),
-        (
-            (
-                b"Identifier,Grade,Maximum grade,Grade can be changed,Last modified (grade)\n"
-                b"Participant 1,,Good,Yes,-\n"
-            ),
-            "no points but a scale",
-        ),
+        (b"Identifier,Grade,Maximum grade,%b\nParticipant 1,,A,Yes,-\n" % LAST, "but a scale"),
     ],
 )
 def test_what_is_no_worksheet_is_refused_with_its_columns(
@@ -188,9 +168,8 @@ def test_without_a_worksheet_moodles_importer_finds_its_columns(
 
 def test_a_comment_is_html(sack: LabSpec) -> None:
     odd = replace(sack, title="Loss <1 % & more")
-    assert moodle.comment(odd, exported_points([case_of("ann")])[0]).startswith(
-        "Loss &lt;1 % &amp; more: 24"
-    )
+    text = moodle.comment(odd, exported_points([case_of("ann")])[0])
+    assert text.startswith("Loss &lt;1 % &amp; more: 24")
 
 
 def test_canvas_gets_no_zero_for_what_is_not_final(students: list[Case], sack: LabSpec) -> None:
@@ -207,20 +186,14 @@ def test_canvas_own_gradebook_is_answered_with_its_rows_and_its_assignment(
     students[0] = replace(students[0], person=people["u-ann"])
     book = exports.read_gradebook(WORKSHEETS / "gradebook.csv", sack)
     assert book
-    filled = exports.matched(book, sack, exported_points([*students, case_of("zoe")]))
-    rows = rows_of(filled.content)
-    assert rows[0] == [
-        "Student",
-        "ID",
-        "SIS User ID",
-        "SIS Login ID",
-        "Section",
-        "Selective acknowledgement (901)",
-    ]
+    table = exports.matched(book, sack, exported_points([*students, case_of("zoe")]))
+    rows = rows_of(table.content)
+    assert rows[0][:3] == ["Student", "ID", "SIS User ID"]
+    assert rows[0][3:] == ["SIS Login ID", "Section", "Selective acknowledgement (901)"]
     assert rows[1] == ["Points Possible", "", "", "", "", "48"]
     assert rows[2] == ["Archer, Ann", "2001", "u-ann", "ann@uni.example", "TCP 1", "36"]
     assert [row[-1] for row in rows[3:]] == ["", ""] and len(rows) == 5
-    notices = " ".join(filled.notices)
+    notices = " ".join(table.notices)
     assert "has 48 points, the lab 30: scores are scaled" in notices
     assert "Not in the gradebook: zoe" in notices and "new assignment" not in notices
 
@@ -229,13 +202,12 @@ def test_a_gradebook_without_the_assignment_says_that_one_is_made(
     sack: LabSpec, tmp_path: Path
 ) -> None:
     file = tmp_path / "gradebook.csv"
-    file.write_text(
-        (WORKSHEETS / "gradebook.csv").read_text().replace("Selective ack", "Other ack")
-    )
+    gradebook = (WORKSHEETS / "gradebook.csv").read_text()
+    file.write_text(gradebook.replace("Selective ack", "Other ack"))
     book = exports.read_gradebook(file, sack)
     assert book
-    filled = exports.matched(book, sack, exported_points([case_of("ann")]))
-    assert rows_of(filled.content)[0][-1] == sack.title and "new assignment" in filled.notices[0]
+    table = exports.matched(book, sack, exported_points([case_of("ann")]))
+    assert rows_of(table.content)[0][-1] == sack.title and "new assignment" in table.notices[0]
     assert exports.read_gradebook(WORKSHEETS / "english.csv", sack) is None
 
 

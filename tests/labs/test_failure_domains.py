@@ -1,7 +1,5 @@
 """A failure of any kind in any step of one hand-in leaves every other result as it is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +31,7 @@ STEPS = {
 }
 """Each step that runs in a limited process, and a kind of student whose hand-in takes it."""
 DIRECT = {
-    Stage.OPEN: (opening, "_open"),
+    Stage.OPEN: (opening, "_with_parts"),
     Stage.OWNER: (opening, "_identify"),
     Stage.PLAN: (ClassGrading, "points"),
     Stage.REPEAT: (grade, "compare"),

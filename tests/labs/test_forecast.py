@@ -1,7 +1,5 @@
 """Rules for hidden networks: how they are read, scored and drawn, and what copying earns."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable
@@ -15,8 +13,8 @@ from labs.definition.assignment import SELF_STUDY, Course
 from labs.definition.forecast import (
     HiddenResult,
     hidden_networks,
+    limit,
     price,
-    read_limit,
     read_rule,
     scored,
 )
@@ -175,11 +173,11 @@ def test_a_packet_in_each_round_trip_is_no_window() -> None:
     """The package's stop-and-wait passes the first test of a transport only, on any network."""
     lab = catalogue.find("reliable_transport")
     question = replace(lab.question("transport"), networks=100)
-    limits = [read_limit(test.least) for test in question.tests if test.id == "window"]
+    limits = [test.least for test in question.tests if test.id == "window"]
     networks = hidden_networks(lab, question, SELF_STUDY)
     assert len(networks) == 100 and len(limits) == 1
     for variables in (network.variables for network in networks):
         either_way = 1 - (1 - variables["loss"]) ** 2
         waits = 0.2 * either_way / (1 - either_way)  # its timer
         trip = 2 * variables["delay"] + 8 * 1088 / variables["bw"] + waits
-        assert limits[0].value(variables) > 1.1 * 8000 / trip / 1000
+        assert limit(limits[0], variables) > 1.1 * 8000 / trip / 1000

@@ -1,7 +1,5 @@
 """The gradebook over labs, its tables, and the statistics of questions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A hand-in on Gradescope belongs to its submitter, by the metadata that Gradescope documents."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Keys: what the printed `how` of a numeric question gives earns its points in every variant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -39,7 +37,7 @@ def carried(lab: LabSpec, drawn: Variant, folder: Path) -> dict[str, MeasuredRun
         ready = ready_lab([asked.spec.kernel])
         carry_kept(str(raw), asked.data, drawn.seed, _SECONDS, ready, lambda _phase, _at: None)
         as_run_directory(folder / run.name, asked.data, [drawn.seed])
-        runs[run.name] = MeasuredRun(tuple(values_of(str(folder / run.name)).values()))
+        runs[run.name] = MeasuredRun(tuple(values_of(folder / run.name).values()))
     return runs
 
 

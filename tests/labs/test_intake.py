@@ -1,7 +1,5 @@
 """Downloads of a class: what is a hand-in in them, and whose it is."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -194,7 +192,7 @@ def test_a_file_that_ends_its_extraction_stops_nobody_else(
     place = list(members | poisoned).index(*poisoned)
 
     def killed(function: Callable[..., Any], *arguments: Any, **limits: Any) -> Any:
-        if function is extract_inside and str(place) in arguments[1]:
+        if function is extract_inside and place in arguments[1]:
             return real(is_killed)
         return real(function, *arguments, **limits)
 

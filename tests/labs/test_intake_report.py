@@ -1,7 +1,5 @@
 """Every file of a download ends in one line: which of two counts, what is refused, and the sums."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Keys of key.toml: expressions of measures, settings and other answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

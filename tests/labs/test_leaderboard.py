@@ -1,7 +1,5 @@
 """Leaderboards of made classes: scores, ties, pseudonyms, and what each page tells."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A program that its limit ended on the first network is run on no other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any

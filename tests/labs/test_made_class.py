@@ -1,7 +1,5 @@
 """A class with one student of every kind, made in the lab kernel, graded and compared."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

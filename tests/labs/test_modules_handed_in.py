@@ -1,7 +1,5 @@
 """Modules of strangers: one that crashes, spins or does not compile ends alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

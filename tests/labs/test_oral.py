@@ -1,7 +1,5 @@
 """The sheet of an oral exam, from a hand-in whose run is measured already."""
 
-from __future__ import annotations
-
 import base64
 import re
 from pathlib import Path

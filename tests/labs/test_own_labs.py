@@ -1,7 +1,5 @@
 """A lab outside the checkout, written as the manual says."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

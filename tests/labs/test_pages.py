@@ -1,7 +1,5 @@
 """The pages in a browser: no complaint, no page wider than a phone, and lines of TOML."""
 
-from __future__ import annotations
-
 import base64
 import os
 import re
@@ -16,16 +14,8 @@ from labs.definition import catalogue
 from labs.definition.assignment import Assignment, variant
 from labs.definition.key import Key, key_module
 from labs.definition.spec import LabSpec
+from labs.grading import decisions
 from labs.grading.case import AnswerMark, Case, Flag, Verdict
-from labs.grading.decisions import (
-    ACCEPTED,
-    Acceptance,
-    Acceptances,
-    Override,
-    Overrides,
-    apply_acceptances,
-    read_acceptances,
-)
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
@@ -169,8 +159,11 @@ def test_a_reader_sees_predictions_and_names_as_code(case: Case, sack: LabSpec) 
 def test_what_is_typed_while_reading_becomes_lines_of_the_file(
     case: Case, sack: LabSpec, tmp_path: Path
 ) -> None:
-    decided = Overrides(
-        (Override("eve", "why", 1.0, "kept"), Override("ann", "factor", 2.0, "replaced or kept"))
+    decided = decisions.Decisions(
+        (
+            decisions.Override("eve", "why", 1.0, "kept"),
+            decisions.Override("ann", "factor", 2.0, "replaced or kept"),
+        )
     )
     page = reading_page(GradedClass(sack, COURSE, [], [case], decided), {case: "ann"})
     lines = tomllib.loads(typed(page, tmp_path, _TYPED))["override"]
@@ -189,12 +182,13 @@ def test_what_is_typed_while_reading_becomes_lines_of_the_file(
 def test_what_is_ticked_becomes_an_acceptance_of_that_hand_in(
     case: Case, sack: LabSpec, tmp_path: Path
 ) -> None:
-    before = Acceptance("eve", "e" * 32, ("captures",), "kept")
+    before = decisions.Acceptance("eve", "e" * 32, ("captures",), "kept")
     page = reading_page(
-        GradedClass(sack, COURSE, [], [case], acceptances=Acceptances((before,))), {case: "ann"}
+        GradedClass(sack, COURSE, [], [case], decisions.Decisions(accept=(before,))),
+        {case: "ann"},
     )
-    (tmp_path / ACCEPTED).write_text(typed(page, tmp_path, _TICKED))
-    lines = read_acceptances(tmp_path).accept
-    assert lines == (before, Acceptance("ann", DIGEST, ("captures", 'odd "kind" <b>')))
-    case = apply_acceptances(case, Acceptances(lines))
+    (tmp_path / decisions.ACCEPTED).write_text(typed(page, tmp_path, _TICKED))
+    lines = decisions.read_decisions(tmp_path, sack).accept
+    assert lines == (before, decisions.Acceptance("ann", DIGEST, ("captures", 'odd "kind" <b>')))
+    case = decisions.apply_acceptances(case, decisions.Decisions(accept=lines))
     assert case.state == "graded" and len(case.accepted) == 2

@@ -1,7 +1,5 @@
 """A handout on paper: whole sheets of A4 from the page, and what to install if that cannot be."""
 
-from __future__ import annotations
-
 import re
 import sys
 import zlib

@@ -1,7 +1,5 @@
 """Programs as answers: tried on public networks, graded on hidden ones, the same everywhere."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

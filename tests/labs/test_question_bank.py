@@ -1,7 +1,5 @@
 """Quiz questions with drawn numbers, read back by parsers of GIFT and of text2qti."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from labs.definition import catalogue
 from labs.definition.assignment import variant
 from labs.definition.spec import LabSpec
-from labs.instructor.question_bank import BankQuestion, bank_lab, gift, questions_of, text2qti
+from labs.instructor.question_bank import BankQuestion, bank_files, bank_lab, questions_of
 from labs.measuring.ranges import VariantRuns
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, runs_of
@@ -34,8 +32,10 @@ def test_a_question_names_the_run_of_its_variant(bank: list[BankQuestion]) -> No
     assert first.text.endswith("Answer in kbit/s.") and len(bank) == 2 * len(asked)
 
 
-def test_moodle_s_format_has_answers_tolerances_and_notes(bank: list[BankQuestion]) -> None:
-    text = gift(bank)
+def test_moodle_s_format_has_answers_tolerances_and_notes(
+    bank: list[BankQuestion], sack: LabSpec
+) -> None:
+    text = bank_files(sack, bank)["sack.gift"]
     parts = [part for part in text.split("\n\n") if part]
     number = next(part for part in parts if "goodput_off" in part)
     first = next(each for each in bank if each.question.id == "goodput_off")
@@ -46,9 +46,9 @@ def test_moodle_s_format_has_answers_tolerances_and_notes(bank: list[BankQuestio
     assert round(sum(float(each) for each in shares if float(each) > 0)) == 100
 
 
-def test_a_parser_of_gift_reads_every_question(bank: list[BankQuestion]) -> None:
+def test_a_parser_of_gift_reads_every_question(bank: list[BankQuestion], sack: LabSpec) -> None:
     parser = pytest.importorskip("pygiftparser.parser")
-    for part in gift(bank).strip().split("\n\n"):
+    for part in bank_files(sack, bank)["sack.gift"].strip().split("\n\n"):
         # This parser knows no mark of the text's format.
         question = parser.Question(part.replace("[markdown]", ""), "", "")
         assert question.valid, part
@@ -56,7 +56,9 @@ def test_a_parser_of_gift_reads_every_question(bank: list[BankQuestion]) -> None
 
 def test_text2qti_makes_a_package_for_canvas(bank: list[BankQuestion], sack: LabSpec) -> None:
     config = pytest.importorskip("text2qti.config").Config()
-    quiz = pytest.importorskip("text2qti.quiz").Quiz(text2qti(sack, bank), config=config)
+    quiz = pytest.importorskip("text2qti.quiz").Quiz(
+        bank_files(sack, bank)["sack.txt"], config=config
+    )
     questions = [each for each in quiz.questions_and_delims if hasattr(each, "choices")]
     kinds = {"number": "numerical_question", "choice": "multiple_choice_question"}
     kinds["choices"] = "multiple_answers_question"

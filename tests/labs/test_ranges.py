@@ -1,7 +1,5 @@
 """Claims: no lesson in what contradicts one, its key agrees with it, and the ranges show it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Thirty texts read by keys: rubric items, comments used again, and all kept at a reload."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +12,7 @@ from labs.definition.assignment import common_mistakes, rubric_items, variant
 from labs.definition.key import Key, key_module
 from labs.definition.spec import READ_BY_HAND, LabSpec
 from labs.grading.case import Case
-from labs.grading.decisions import OVERRIDES, Overrides, apply_overrides, read_overrides
+from labs.grading.decisions import OVERRIDES, Decisions, apply_overrides, read_decisions
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
@@ -115,7 +113,7 @@ def test_thirty_texts_are_read_by_keys(sack: LabSpec, key: Key, tmp_path: Path) 
         saved = page.run("overrides()")
     assert (strokes - len(MISSING)) / STUDENTS < 4
     (tmp_path / OVERRIDES).write_text(saved)
-    decided = read_overrides(tmp_path, sack)
+    decided = read_decisions(tmp_path, sack)
     assert len(decided.override) == STUDENTS
     assert {line.items for line in decided.override} == {(1, 2), (1, 2, 3, 4)}
     cases = [apply_overrides(case, sack, decided) for case in cases]
@@ -130,7 +128,7 @@ def test_thirty_texts_are_read_by_keys(sack: LabSpec, key: Key, tmp_path: Path) 
         )
 
 
-def check_feedback(sack: LabSpec, cases: Sequence[Case], decided: Overrides) -> None:
+def check_feedback(sack: LabSpec, cases: Sequence[Case], decided: Decisions) -> None:
     """Check that a student reads which items were given, and why points are missing."""
     partly = next(case for case in cases if decided.lines_for(case)["why"].items == (1, 2))
     items = rubric_items(sack.question("why"))
@@ -165,4 +163,4 @@ def test_an_item_that_the_rubric_lacks_is_refused(sack: LabSpec, tmp_path: Path)
     line = '[[override]]\nstudent = "ann"\nquestion = "why"\npoints = 1\nitems = [5]\n'
     (tmp_path / OVERRIDES).write_text(line)
     with pytest.raises(UsageError, match="has 4 items"):
-        read_overrides(tmp_path, sack)
+        read_decisions(tmp_path, sack)

@@ -1,7 +1,5 @@
 """A run in virtual time labelled as one in real time: each witness that says otherwise is found."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -57,7 +55,7 @@ def test_the_clock_of_guests_begins_as_the_testbed_says() -> None:
 
 
 def test_a_run_in_real_time_contradicts_nothing(tmp_path: Path) -> None:
-    assert contradictions(str(run_of(tmp_path)), LAB_RELEASE) == []
+    assert contradictions(run_of(tmp_path), LAB_RELEASE) == []
 
 
 def manifest(**fields: Any) -> Callable[[Path], None]:
@@ -118,7 +116,7 @@ def test_each_witness_that_says_otherwise_is_named(
     change: Callable[[Path], None], words: str, tmp_path: Path
 ) -> None:
     change(run_of(tmp_path))
-    sentences = contradictions(str(tmp_path), LAB_RELEASE)
+    sentences = contradictions(tmp_path, LAB_RELEASE)
     assert any(words in sentence for sentence in sentences)
 
 

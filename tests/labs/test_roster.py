@@ -1,7 +1,5 @@
 """The class as instructors have it: exports in several languages, and spreadsheets."""
 
-from __future__ import annotations
-
 import codecs
 from pathlib import Path
 

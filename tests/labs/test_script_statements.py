@@ -1,7 +1,5 @@
 """The statements that a handed-in packetdrill script may have, and attempts to hide others."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

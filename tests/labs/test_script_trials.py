@@ -1,7 +1,5 @@
 """Trials of handed-in scripts: equal for all kernels, each for itself, and decided by packets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

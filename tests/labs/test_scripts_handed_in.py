@@ -1,7 +1,5 @@
 """A lab's exercise that is a packetdrill script: what it earns, and what strangers may hand in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

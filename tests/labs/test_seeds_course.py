@@ -1,7 +1,5 @@
 """The published TCP assignment: its five sections, handed out to ten students and graded."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator
@@ -153,7 +151,7 @@ def run_all(student: Student, lab: LabSpec, course: Course, folder: Path) -> Non
     runs = {}
     for run in lab.runs:
         record(student.folder, lab, run, answers)
-        values = values_of(str(carry_out_run(student.assignment, run, "virtual")))
+        values = values_of(carry_out_run(student.assignment, run, "virtual"))
         runs[run.name] = MeasuredRun(tuple(values.values()))
     variables = variables_of(lab, student.assignment.variant)
     student.key = key_module(lab.name).key(runs, variables)

@@ -1,7 +1,5 @@
 """Questions that ask for thinking: predictions, evidence, designs; and what points are for."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace
@@ -13,26 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from labs.commands import lab as lab_commands
+from labs.definition import answers as sheets
 from labs.definition import catalogue
-from labs.definition.answers import (
-    PREDICTIONS,
-    OwnParts,
-    chosen_in,
-    parts_of,
-    read_predictions,
-    read_sheet,
-    record,
-)
+from labs.definition import runs as lab_runs
 from labs.definition.assignment import ANSWERS, Assignment, nominal_variant, variant
 from labs.definition.key import Key, key_module
-from labs.definition.runs import (
-    MODULE,
-    combination_of,
-    example_module,
-    settings,
-    told,
-    variables_of,
-)
 from labs.definition.spec import Bound, LabRun, LabSpec, Question, Range
 from labs.definition.written import parse_frame
 from labs.grading.case import Verdict
@@ -163,7 +146,9 @@ def test_a_run_waits_for_its_prediction_which_is_then_kept(assignment: Assignmen
     assert next(runs_to_make(assignment)).name == "sack"
     sheet.write_text(sheet.read_text().replace('"more"', '"alike"'))
     assert next(runs_to_make(assignment)).name == "sack"
-    assert read_predictions(assignment.folder, assignment.lab)["predict_timeouts"] == ["more"]
+    assert sheets.read_predictions(assignment.folder, assignment.lab)["predict_timeouts"] == [
+        "more"
+    ]
     findings = {finding.where: finding.text for finding in check(assignment)}
     assert "changed since it was recorded" in findings["predict_timeouts"]
 
@@ -172,11 +157,11 @@ def test_a_run_waits_for_its_prediction_which_is_then_kept(assignment: Assignmen
 def test_a_spoilt_record_of_predictions_is_none(
     sack: LabSpec, tmp_path: Path, content: str
 ) -> None:
-    (tmp_path / PREDICTIONS).write_text(content)
-    assert read_predictions(tmp_path, sack) == {}
+    (tmp_path / sheets.PREDICTIONS).write_text(content)
+    assert sheets.read_predictions(tmp_path, sack) == {}
     answers = {"predict_timeouts": ["alike"], "predict_why": ["it is what I do expect of it"]}
-    record(tmp_path, sack, sack.runs[0], answers)
-    assert json.loads((tmp_path / PREDICTIONS).read_text())["predict_timeouts"] == "alike"
+    sheets.record(tmp_path, sack, sack.runs[0], answers)
+    assert json.loads((tmp_path / sheets.PREDICTIONS).read_text())["predict_timeouts"] == "alike"
 
 
 @pytest.mark.parametrize(
@@ -191,13 +176,13 @@ def test_a_spoilt_record_of_predictions_is_none(
 )
 def test_only_what_the_lab_offers_can_be_chosen(sack: LabSpec, text: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        chosen_in(sack, sack.runs[1], {"change": [text]})
-    assert parts_of(sack, {"change": [text]}, None).settings == {}
+        sheets.chosen_in(sack, sack.runs[1], {"change": [text]})
+    assert sheets.parts_of(sack, {"change": [text]}, None).settings == {}
 
 
 def test_a_choice_takes_the_place_of_what_was_drawn(sack: LabSpec) -> None:
-    own = parts_of(sack, {"change": ["loss = 1%"]}, None)
-    texts = settings(sack.runs[1], variant(COURSE, sack, "ann").values, own)
+    own = sheets.parts_of(sack, {"change": ["loss = 1%"]}, None)
+    texts = lab_runs.settings(sack.runs[1], variant(COURSE, sack, "ann").values, own)
     assert [text for text in texts if text.startswith("loss=")] == ["loss=1%"]
 
 
@@ -206,10 +191,13 @@ def test_a_fault_is_run_and_not_told(sack: LabSpec) -> None:
     lab = replace(sack, varies=(*sack.varies, faults))
     run = LabRun("sack", "sack", ("duration=90s",), ("bw", "fault"))
     own_variant = variant(COURSE, lab, "ann")
-    assert "loss=30%" in settings(run, own_variant.values)
-    assert combination_of(run, own_variant, OwnParts()).parameters.loss.base == 30 * 10**8
-    assert "loss=30%" not in settings(run, told(lab, own_variant).values)
-    assert "fault.loss" in variables_of(lab, own_variant)
+    assert "loss=30%" in lab_runs.settings(run, own_variant.values)
+    assert (
+        lab_runs.combination_of(run, own_variant, sheets.OwnParts()).parameters.loss.base
+        == 30 * 10**8
+    )
+    assert "loss=30%" not in lab_runs.settings(run, lab_runs.told(lab, own_variant).values)
+    assert "fault.loss" in lab_runs.variables_of(lab, own_variant)
 
 
 def test_a_rule_in_seconds_is_seen_on_the_students_network(tmp_path: Path) -> None:
@@ -229,7 +217,7 @@ def test_a_misspelt_question_is_named_with_the_right_one(assignment: Assignment)
     findings = {finding.where: finding.text for finding in check(assignment)}
     assert findings["goodput_of"] == "no question has this name; is goodput_off meant?"
     assert findings["zzz"] == "no question has this name"
-    assert read_sheet(assignment.folder / ANSWERS, assignment.lab)["goodput_off"] == []
+    assert sheets.read_sheet(assignment.folder / ANSWERS, assignment.lab)["goodput_off"] == []
 
 
 def test_a_module_is_packed_that_no_answer_names(
@@ -238,9 +226,9 @@ def test_a_module_is_packed_that_no_answer_names(
     """The runs cannot be repeated without it."""
     lab = catalogue.find("own_congestion_control")
     assignment = start(lab, variant(COURSE, lab, "ann"), tmp_path / "ann")
-    example_module(assignment.folder)
+    lab_runs.example_module(assignment.folder)
     monkeypatch.setattr("labs.definition.runs.run_folder", lambda *_: tmp_path)
-    assert MODULE in ZipFile(pack(assignment)).namelist()
+    assert lab_runs.MODULE in ZipFile(pack(assignment)).namelist()
 
 
 def test_packing_names_blanks_and_misspelt_questions(
@@ -302,7 +290,7 @@ def _marker(lab: LabSpec, chance: random.Random) -> Marker:
     made = LABS[lab.name]
     values = {place: value * chance.uniform(0.9, 1.1) for place, value in made.shown.items()}
     module = key_module(lab.name)
-    variables = variables_of(lab, variant(COURSE, lab, f"student{chance.random()}"))
+    variables = lab_runs.variables_of(lab, variant(COURSE, lab, f"student{chance.random()}"))
     key: Key = module.key(runs_of(values), variables)
     pictures = {question.id: "" for question in lab.questions if question.kind == "graph"}
     whole = replace(key, **_made_up(lab, key, chance))
@@ -344,6 +332,6 @@ def test_every_verdict_has_its_words_on_every_page() -> None:
 
 
 def test_what_was_predicted_is_a_file_of_the_hand_in() -> None:
-    assert wanted(PREDICTIONS) and not wanted(f"elsewhere/{PREDICTIONS}")
+    assert wanted(sheets.PREDICTIONS) and not wanted(f"elsewhere/{sheets.PREDICTIONS}")
     raw = "runs/sack/raw/seed-{}/sack_on/h1-eth0.pcap"
     assert wanted(raw.format(17)) and not wanted(raw.format("\u0661\u0667"))  # 17 in Arabic

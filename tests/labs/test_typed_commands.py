@@ -1,7 +1,5 @@
 """`lab shell`: commands typed into hosts, recorded, packed, and repeated when graded."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

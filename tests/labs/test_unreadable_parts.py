@@ -1,7 +1,5 @@
 """Each file of a hand-in spoilt in every way: the owner is kept, and everything else counts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -101,7 +99,7 @@ def _inspected(changed: dict[str, bytes], folder: Path) -> InspectedHandIn:
     source, target = folder / "hand-in.zip", folder / "target"
     target.mkdir()
     source.write_bytes(zip_of(_members(changed)))
-    answer = json.loads(json.dumps(inspect(str(source), str(target), "sack")))
+    answer = json.loads(json.dumps(msgspec.to_builtins(inspect(source, target, "sack"))))
     json.dumps(answer, ensure_ascii=False).encode()
     return msgspec.convert(answer, InspectedHandIn)
 

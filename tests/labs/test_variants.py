@@ -1,7 +1,5 @@
 """Variants of each lab, really run: the claim, the order of five kinds of students, evenness."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

@@ -11,7 +11,8 @@ import pytest
 from experiments.study.published import law_file
 from experiments.sweep.definition import typed_definition
 from labs.definition.assignment import read_course
-from labs.grading.decisions import read_acceptances
+from labs.definition.catalogue import find
+from labs.grading.decisions import read_decisions
 from labs.templates.rendering import read_drawings
 from topologies.errors import UsageError
 from topologies.notation import json_value, toml_table
@@ -53,7 +54,7 @@ def test_files_of_users_are_refused_in_one_sentence(text: str, tmp_path: Path) -
     readers = (
         lambda: typed_definition(str(file)),
         lambda: read_course(file),
-        lambda: read_acceptances(tmp_path),
+        lambda: read_decisions(tmp_path, find("sack")),
         lambda: read_drawings(file),
         lambda: law_file(file),
     )
@@ -64,6 +65,6 @@ def test_files_of_users_are_refused_in_one_sentence(text: str, tmp_path: Path) -
 
 def test_a_pipe_in_place_of_a_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "accepted.toml")
-    for read in (typed_definition, lambda file: read_acceptances(Path(file).parent)):
+    for read in (typed_definition, lambda file: read_decisions(Path(file).parent, find("sack"))):
         with pytest.raises(UsageError, match=r"cannot be read.*no regular file"):
             read(str(tmp_path / "accepted.toml"))
