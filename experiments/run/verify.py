@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import count, zip_longest
 from pathlib import Path
 from shutil import move
@@ -232,24 +232,23 @@ class Difference:
         )
 
 
-def differences(reference: str, handed_in: str, names: list[str]) -> list[dict[str, Any]]:
+def differences(reference: Path, handed_in: Path, names: list[str]) -> list[Difference]:
     """Return the first difference of each capture of `names`, below raw/ of both folders."""
     found = (
-        _difference(name, untrusted.content(Path(reference), name), content_if_any(handed_in, name))
+        _difference(name, untrusted.content(reference, name), content_if_any(handed_in, name))
         for name in names
     )
-    return [asdict(each) for each in found if each]
+    return [each for each in found if each]
 
 
 def by_time(reference: Path, repeated: Path, names: list[str]) -> list[Difference]:
     """Return the first difference of each capture, the earliest first."""
-    rows = differences(str(reference), str(repeated), names)
-    return sorted((Difference(**row) for row in rows), key=lambda each: each.seconds)
+    return sorted(differences(reference, repeated, names), key=lambda each: each.seconds)
 
 
-def content_if_any(folder: str, name: str) -> bytes | None:
+def content_if_any(folder: Path, name: str) -> bytes | None:
     try:
-        return untrusted.content(Path(folder), name)
+        return untrusted.content(folder, name)
     except (FileNotFoundError, untrusted.StrangeFile):
         return None
 

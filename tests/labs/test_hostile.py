@@ -1,7 +1,5 @@
 """Hand-ins from strangers: what leaves its folder, swells, links or crashes does no harm."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import socket
@@ -57,11 +55,9 @@ def test_a_misspelt_question_is_named_in_what_could_not_be_read(
     tmp_path: Path, target: Path
 ) -> None:
     sheet = SHEET.replace(b"goodput_off", b"goodput_of")
-    inspected = inspect(
-        str(zipped(tmp_path / "hand-in.zip", {ANSWERS: sheet})), str(target), "sack"
-    )
+    inspected = inspect(zipped(tmp_path / "hand-in.zip", {ANSWERS: sheet}), target, "sack")
     named = "goodput_of in answers.toml: no question has this name; is goodput_off meant?"
-    assert named in inspected["problems"]
+    assert named in inspected.problems
 
 
 def test_bombs_are_refused_before_they_go_off(
@@ -137,10 +133,10 @@ def test_a_manifest_that_points_elsewhere_reads_nothing_there(tmp_path: Path, ta
             "runs/sack/spec.json": b"[" * 100_000,
         },
     )
-    inspected = inspect(str(source), str(target), "sack")
-    run = inspected["runs"]["sack"]
-    assert run["testbed"] == "unknown" and run["seeds"] == [1] and run["parameters"] == {}
-    assert run["misfits"] == ["seed-1/sack_on/h1-eth0.pcap", "../../x"] and inspected["problems"]
+    inspected = inspect(source, target, "sack")
+    run = inspected.runs["sack"]
+    assert run.testbed == "unknown" and run.seeds == [1] and run.parameters == {}
+    assert run.misfits == ["seed-1/sack_on/h1-eth0.pcap", "../../x"] and inspected.problems
 
 
 def _sleeps(seconds: float) -> None:
@@ -217,14 +213,12 @@ def test_the_first_packet_that_differs_is_named(
     (tmp_path / "ours" / "a.pcap").write_bytes(pcap(b"aaaa", b"bbbb", b"cccc"))
     if theirs is not None:
         (tmp_path / "theirs" / "a.pcap").write_bytes(theirs)
-    differing = differences(str(tmp_path / "ours"), str(tmp_path / "theirs"), ["a.pcap"])
+    differing = differences(tmp_path / "ours", tmp_path / "theirs", ["a.pcap"])
     if packet is None:
         assert differing == []
     else:
         assert (
-            differing[0]["packet"] == packet
-            and differing[0]["cut"] is cut
-            and what in differing[0]["what"]
+            differing[0].packet == packet and differing[0].cut is cut and what in differing[0].what
         )
 
 
