@@ -44,7 +44,7 @@ class LogEntry:
 
     @property
     def decision(self) -> tuple[str, str, str, str]:
-        """What was decided, about whose answer to which question, in which hand-in."""
+        """The kind of decision, and whose answer to which question in which hand-in it is about."""
         return self.what, self.student, self.question, self.hand_in
 
     @property

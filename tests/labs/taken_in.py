@@ -48,6 +48,10 @@ class TakenIn:
         return {case.student: case.hand_in.label for case in self.chosen.cases if not case.refused}
 
     @property
+    def refused(self) -> dict[str, str]:
+        return {case.student: case.refused for case in self.chosen.cases if case.refused}
+
+    @property
     def became(self) -> dict[str, str]:
         return {line.file: line.became for line in self.report.lines}
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,31 +17,7 @@ from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
 SCRIPT = catalogue.FOLDER / "ecosystem" / "gradescope" / "run_autograder"
-METADATA: dict[str, Any] = {
-    "id": 123456,
-    "created_at": "2018-07-01T14:22:32.365935-07:00",
-    "assignment": {
-        "due_date": "2018-07-31T23:00:00.000000-07:00",
-        "group_size": 4,
-        "group_submission": True,
-        "id": 25828,
-        "course_id": 1234,
-        "late_due_date": None,
-        "release_date": "2018-07-02T00:00:00.000000-07:00",
-        "title": "Programming Assignment 1",
-        "total_points": "20.0",
-    },
-    "submission_method": "upload",
-    "users": [{"email": "Student@example.com", "id": 1234, "name": "Student User"}],
-    "previous_submissions": [
-        {
-            "submission_time": "2017-04-06T14:24:48.087023-07:00",
-            "score": 0.0,
-            "autograder_error": True,
-            "results": {},
-        }
-    ],
-}
+METADATA = json.loads(Path(__file__).with_name("submission_metadata.json").read_text())
 """https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/"""
 
 

@@ -164,7 +164,7 @@ def test_a_student_who_handed_in_something_else_is_told_so(tmp_path: Path) -> No
         "roster.csv": b"id",
     }
     download = taken_in(members, tmp_path)
-    refused = {case.student: case.refused for case in download.chosen.cases if case.refused}
+    refused = download.refused
     assert refused["eve"].startswith(f"It holds no {ANSWERS}")
     assert "no whole zip" in refused["Fay_20_assignsubmission_file_lab.rar"]
     assert refused["gil"].startswith(f"It holds no {ANSWERS}")
