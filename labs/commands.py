@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from experiments.cli.commands import ClearGroup
-from experiments.cli.options import FILE, FOLDER, PATH, option, workers_option
-from experiments.run.request import TESTBEDS
+from experiments.cli.options import FILE, FOLDER, PATH
 from labs.definition import assignment, catalogue
 from labs.definition.assignment import Assignment, Course
 from labs.definition.spec import LabSpec
@@ -16,7 +15,6 @@ from labs.grading.tables import cell, read_roster
 from labs.instructor import commands as instructor
 from topologies.errors import UsageError
 
-_runs_option = option("--out", "", FOLDER, default=Path("runs"))
 _of_student = click.argument(
     "own",
     metavar="[FOLDER]",
@@ -45,21 +43,7 @@ def list_command() -> None:
 
 @lab.command("start")
 @click.argument("name", metavar="LAB")
-@option("--student", "Your id in the course.", required=True, metavar="ID")
-@option(
-    "--variants",
-    "The file of variants that your instructor gave out; without it you study by yourself.",
-    PATH,
-    metavar="FILE",
-)
-@instructor.course_option
-@option(
-    "--language",
-    "Of the handout, if the lab is written in it.",
-    default=catalogue.FIRST_LANGUAGE,
-    metavar="LANGUAGE",
-)
-@option("--out", "[default: LAB-ID]", PATH, metavar="FOLDER")
+@instructor.lab_options("lab start")
 def start_command(
     name: str, student: str, variants: Path | None, course: Course, language: str, out: Path | None
 ) -> None:
@@ -78,13 +62,7 @@ def start_command(
 
 @lab.command("run")
 @_of_student
-@option(
-    "--testbed",
-    "Lab kernel in virtual time, or this kernel in real time (native, as root).",
-    click.Choice(TESTBEDS),
-    default="virtual",
-)
-@option("--again", "Also runs that are there already.", is_flag=True, show_default=False)
+@instructor.lab_options("lab run")
 def run_command(own: Assignment, testbed: str, again: bool) -> None:
     """Record your predictions and do the lab's runs that are not there yet."""
     from labs.student.runs import carry_out_run, runs_to_make
@@ -103,7 +81,7 @@ def run_command(own: Assignment, testbed: str, again: bool) -> None:
 
 @lab.command("try")
 @_of_student
-@workers_option
+@instructor.lab_options("lab try")
 def try_command(own: Assignment, workers: int | None) -> None:
     """Run your programs on networks like the hidden ones, and say which tests they pass."""
     from labs.measuring.ranges import carry_programs
@@ -122,7 +100,7 @@ def try_command(own: Assignment, workers: int | None) -> None:
 
 @lab.command("shell")
 @_of_student
-@option("--run name", "[default: the first]", default="", show_default=False, metavar="RUN")
+@instructor.lab_options("lab shell")
 def shell_command(own: Assignment, name: str) -> None:
     """Type commands into h1 and h2 of your network; typed.json records them for grading.
 
@@ -155,7 +133,7 @@ def check_command(own: Assignment) -> None:
 
 @lab.command("print")
 @_of_student
-@option("--out", "", FILE, metavar="FILE")
+@instructor.lab_options("lab print")
 def print_command(own: Assignment, out: Path | None) -> None:
     """Write the handout as PDF, on sheets of A4; needs WeasyPrint."""
     from labs.student.handout import print_handout
@@ -165,7 +143,7 @@ def print_command(own: Assignment, out: Path | None) -> None:
 
 @lab.command("pack")
 @_of_student
-@option("--out", "", FILE, metavar="FILE")
+@instructor.lab_options("lab pack")
 def pack_command(own: Assignment, out: Path | None) -> None:
     """Make the one file to hand in."""
     from labs.student.hand_in import blanks, check, pack
@@ -194,13 +172,7 @@ def course_group() -> None:
 
 @course_group.command("new")
 @click.argument("file", type=FILE)
-@option(
-    "--name",
-    "The course's name.  [default: the file's]",
-    default="",
-    show_default=False,
-    metavar="NAME",
-)
+@instructor.lab_options("lab course new")
 def course_command(file: Path, name: str) -> None:
     """Make a course's file with a fresh secret, for the instructor."""
     course = assignment.new_course(file, name or file.stem)
@@ -209,8 +181,7 @@ def course_command(file: Path, name: str) -> None:
 
 @course_group.command("status")
 @click.argument("folders", metavar="GRADES...", nargs=-1, required=True, type=FOLDER)
-@instructor.file_option("--students roster", "The class.")
-@option("--out", "Folder of the tables.", FOLDER, metavar="DIR")
+@instructor.lab_options("lab course status")
 def status_command(folders: tuple[Path, ...], roster: Path | None, out: Path | None) -> None:
     """Show a row for each student and a column for each graded lab; write tables.
 
@@ -233,11 +204,7 @@ def status_command(folders: tuple[Path, ...], roster: Path | None, out: Path | N
 
 @lab.command("variants")
 @instructor.lab_argument
-@instructor.file_option(
-    "--students roster", "A table with a column id, or one id in a line.", required=True
-)
-@instructor.course_option
-@option("--out", "[default: LAB-variants.json]", FILE, metavar="FILE")
+@instructor.lab_options("lab variants")
 def variants_command(lab: LabSpec, roster: Path, course: Course, out: Path | None) -> None:
     """Write the file that students start from: every variant of the class, without names."""
     ids = [person.id for person in read_roster(roster)]
@@ -249,10 +216,7 @@ def variants_command(lab: LabSpec, roster: Path, course: Course, out: Path | Non
 
 @lab.command("key")
 @instructor.lab_argument
-@option("--student", "The student whose run gives the key.", required=True, metavar="ID")
-@instructor.course_option
-@instructor.file_option("--module", "The student's module.")
-@_runs_option
+@instructor.lab_options("lab key")
 def key_command(lab: LabSpec, student: str, course: Course, module: Path | None, out: Path) -> None:
     """The instructor's key of one student: do the student's runs and print every answer."""
     from labs.grading.marking import Marker
@@ -270,9 +234,7 @@ def key_command(lab: LabSpec, student: str, course: Course, module: Path | None,
 
 @lab.command("ranges")
 @instructor.lab_argument
-@option("--seeds", "Seeds at each corner.", click.IntRange(1, 100), default=3)
-@_runs_option
-@workers_option
+@instructor.lab_options("lab ranges")
 def ranges_command(lab: LabSpec, seeds: int, out: Path, workers: int | None) -> None:
     """Run the corners of a lab's ranges and say for which its lesson shows."""
     from labs.measuring.ranges import check_ranges
@@ -290,27 +252,7 @@ def ranges_command(lab: LabSpec, seeds: int, out: Path, workers: int | None) -> 
 
 @click.command()
 @click.argument("submissions", type=PATH)
-@instructor.lab_option
-@option(
-    "--out",
-    "Folder of the grades; the same command goes on after a stop.",
-    FOLDER,
-    required=True,
-    metavar="DIR",
-)
-@instructor.course_option
-@instructor.file_option(
-    "--students roster", "The class: columns id, name, email, moodle, canvas as far as known."
-)
-@instructor.file_option(
-    "--worksheet",
-    "Moodle's grading worksheet as it was downloaded: moodle.csv is that file with grades.",
-)
-@instructor.file_option(
-    "--gradescope-metadata submitters",
-    "Gradescope's submission_metadata.json: the hand-in must be of who submitted it.",
-)
-@workers_option
+@instructor.lab_options("grade")
 def grade(
     submissions: Path,
     lab: LabSpec,

@@ -2,46 +2,34 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from experiments.cli.options import FILE, FOLDER, Command, option, workers_option
+from experiments.cli.options import Command, options
 from labs.definition import catalogue
 from labs.definition.assignment import Course, read_course
 from labs.definition.spec import LabSpec
-
-
-def file_option(names: str, text: str, **more: Any) -> Callable[[Command], Command]:
-    return option(names, text, FILE, metavar="FILE", **more)
 
 
 def _find(_context: click.Context, _param: click.Parameter, name: str) -> LabSpec:
     return catalogue.find(name)
 
 
+def _course(_context: click.Context, _param: click.Parameter, file: Path | None) -> Course:
+    return read_course(file)
+
+
 lab_argument = click.argument("lab", metavar="LAB", callback=_find)
-lab_option = option(
-    "--lab", "Which lab was handed in.", required=True, metavar="LAB", callback=_find
-)
-course_option = file_option(
-    "--course",
-    "The file with the course's secret.  [default: self-study]",
-    callback=lambda _context, _param, file: read_course(file),
-)
+
+
+def lab_options(command: str) -> Callable[[Command], Command]:
+    """Return the options of a command, with labs and courses instead of their names."""
+    return options(command, lab={"callback": _find}, course={"callback": _course})
 
 
 @click.command("preview")
 @lab_argument
-@option(
-    "--variants",
-    "Variants to run; fifty show how even they are.",
-    click.IntRange(1, 1000),
-    default=5,
-)
-@course_option
-@option("--out", "[default: LAB-preview]", FOLDER, metavar="DIR")
-@workers_option
+@lab_options("lab preview")
 def preview_command(
     lab: LabSpec, variants: int, course: Course, out: Path | None, workers: int | None
 ) -> None:
@@ -57,10 +45,7 @@ def preview_command(
 
 @click.command("bank")
 @lab_argument
-@option("--variants", "", click.IntRange(1, 100), default=5)
-@course_option
-@option("--out", "[default: LAB-bank]", FOLDER, metavar="DIR")
-@workers_option
+@lab_options("lab bank")
 def bank_command(
     lab: LabSpec, variants: int, course: Course, out: Path | None, workers: int | None
 ) -> None:
@@ -75,9 +60,7 @@ def bank_command(
 
 @click.command("oral")
 @click.argument("hand_in", type=click.Path(path_type=Path, exists=True))
-@lab_option
-@course_option
-@option("--out", "[default: oral-ID.html]", FILE, metavar="FILE")
+@lab_options("lab oral")
 def oral_command(hand_in: Path, lab: LabSpec, course: Course, out: Path | None) -> None:
     """Write questions for an oral exam from a hand-in's answers and frames, then their key."""
     from labs.instructor.oral import write_sheet
@@ -87,13 +70,7 @@ def oral_command(hand_in: Path, lab: LabSpec, course: Course, out: Path | None) 
 
 @click.command("lint")
 @click.argument("names", metavar="[LAB]...", nargs=-1)
-@option(
-    "--variants",
-    "Variants to run: does the claim hold in each? LAB-preview remembers them.",
-    click.IntRange(0, 1000),
-    default=0,
-)
-@workers_option
+@lab_options("lab lint")
 def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> None:
     """Say what is wrong with labs, in every language; without a name with all."""
     from labs.instructor.lint import lint
@@ -121,13 +98,7 @@ def _folder(name: str) -> Path:
 
 @click.command("new")
 @click.argument("name", metavar="NAME")
-@option(
-    "--like",
-    "Copy this lab, with all its languages.",
-    default="",
-    show_default=False,
-    metavar="LAB",
-)
+@lab_options("lab new")
 def new_command(name: str, like: str) -> None:
     """Begin a lab: two files that run, to be changed."""
     folder = catalogue.new_lab(name, like)
