@@ -167,18 +167,16 @@ def _entry(text: str) -> dict[str, Any]:
 
 def _given(value: object, question: Question) -> list[str]:
     """Return the answer, cut to a length for a page; numbers may stand without quotation marks."""
-    items = value if isinstance(value, list) else [value]
-    written = (item for item in items[:50] if isinstance(item, str | int | float))
-    given = [text for item in written if not isinstance(item, bool) and (text := _text(item))]
+    given = []
+    for item in (value if isinstance(value, list) else [value])[:50]:
+        if isinstance(item, str | int | float) and not isinstance(item, bool):
+            try:
+                text = str(item)
+            except ValueError:  # a whole number in other digits than decimal ones has no limit
+                text = hex(item) if isinstance(item, int) else ""
+            given.append(untrusted.plain(text[:_LONGEST]).strip())
+    given = [text for text in given if text]
     return sorted(set(given)) if question.kind == "choices" else given[:1]
-
-
-def _text(item: str | float) -> str:
-    try:
-        text = str(item)
-    except ValueError:  # a whole number in other digits than decimal ones has no limit
-        text = hex(item) if isinstance(item, int) else ""
-    return untrusted.plain(text[:_LONGEST]).strip()
 
 
 PREDICTIONS = "predictions.json"

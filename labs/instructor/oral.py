@@ -46,12 +46,6 @@ class OralQuestion:
 
 
 @dataclass(frozen=True)
-class OralSheet:
-    student: str
-    questions: tuple[OralQuestion, ...]
-
-
-@dataclass(frozen=True)
 class HandedInWork:
     """A hand-in's runs that can be read, with their folders, and the marks of what was answered."""
 
@@ -83,13 +77,18 @@ def write_sheet(hand_in: Path, lab: LabSpec, course: Course, out: Path | None) -
     with scratch() as folder:
         place = folder / "hand-in"
         place.mkdir()
-        sheet = contained_as(OralSheet, sheet_of, hand_in.absolute(), place, lab.name, course)
-    file = out or Path(f"oral-{safe_name(sheet.student)}.html")
-    file.write_text(render("oral.html", {"lab": lab, "sheet": sheet}), encoding="utf-8")
+        words = hand_in.absolute(), place, lab.name, course
+        student, questions = contained_as(tuple[str, list[OralQuestion]], sheet_of, *words)
+    file = out or Path(f"oral-{safe_name(student)}.html")
+    context = {"lab": lab, "student": student, "questions": questions}
+    file.write_text(render("oral.html", context), encoding="utf-8")
     return file
 
 
-def sheet_of(source: Path, folder: Path, lab_name: str, course: Course) -> OralSheet:
+def sheet_of(
+    source: Path, folder: Path, lab_name: str, course: Course
+) -> tuple[str, list[OralQuestion]]:
+    """Return the student and the questions. Raises TcplabError for an unusable hand-in."""
     lab, found = catalogue.find(lab_name), inspect(source, folder, lab_name)
     if found.refused:
         raise TcplabError(found.refused, "Look at it by hand.")
@@ -103,8 +102,8 @@ def sheet_of(source: Path, folder: Path, lab_name: str, course: Course) -> OralS
     marker = replace(marker_of(lab, key, tolerance, own), runs=runs)
     answered = (mark for mark in marker.marks(found.answers) if found.answers.get(mark.question))
     work = HandedInWork(lab, runs, folders, {mark.question: mark for mark in answered})
-    questions = [*_named(work), *_unseen(work, course, found.student), *_explained(work)]
-    return OralSheet(found.student, tuple(questions))
+    unseen = _unseen(work, course, found.student)
+    return found.student, [*_named(work), *unseen, *_explained(work)]
 
 
 def _named(work: HandedInWork) -> Iterator[OralQuestion]:

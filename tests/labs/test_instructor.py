@@ -56,6 +56,9 @@ def changed(lab: LabSpec, name: str, **fields: object) -> LabSpec:
     return replace(lab, questions=tuple(questions))
 
 
+_MORE = "second with SACK than without"
+
+
 @pytest.mark.parametrize(
     ("name", "fields", "sentence"),
     [
@@ -64,16 +67,8 @@ def changed(lab: LabSpec, name: str, **fields: object) -> LabSpec:
         ("why", {"ask": "Why is run `slow` slow?"}, "the run 'slow', which is never made"),
         ("factor", {"ask": "It is how many times the rate?"}, "ask for the larger"),
         ("graph", {"hints": ("One.",)}, "1 hints, and 2 steps are due"),
-        (
-            "compare",
-            {"ask": "Why did more data arrive in a second with SACK than without?"},
-            "gives 'faster' away",
-        ),
-        (
-            "compare",
-            {"ask": "You saw this: more data arrived in a second with SACK than without. Why?"},
-            "gives 'faster' away",
-        ),
+        ("compare", {"ask": f"Why did more data arrive in a {_MORE}?"}, "gives 'faster' away"),
+        ("compare", {"ask": f"See: more data arrived in a {_MORE}. Why?"}, "gives 'faster' away"),
         ("goodput_on", {"points": 60}, "of the points are for what tools and files print"),
     ],
 )

@@ -29,6 +29,10 @@ DERIVED = key_module("sack").DERIVED
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 _PHONE = 390
+_FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--no-first-run", "--enable-logging=stderr"),
+)
 DIGEST = "0123456789abcdef" * 2
 _WIDEST = """Math.max(...[...document.querySelectorAll("body *")]
   .filter((element) => !element.closest(".wide, pre, table"))
@@ -62,23 +66,11 @@ def shown(page: str, tmp_path: Path, script: str = "") -> tuple[str, str]:
 
     Policies are lifted for the probe only.
     """
-    lifted = (
-        re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page) if script else page
-    )
+    policy = r'<meta http-equiv="Content-Security-Policy"[^>]*>' if script else "$^"
+    lifted = re.sub(policy, "", page)
     file = written(lifted.replace("</body>", f"{script}</body>"), tmp_path)
-    command = [
-        str(CHROMIUM),
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--no-first-run",
-        "--enable-logging=stderr",
-        f"--user-data-dir={tmp_path / 'profile'}",
-        f"--window-size={_PHONE},2000",
-        "--dump-dom",
-        file.as_uri(),
-    ]
+    profile, size = f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={_PHONE},2000"
+    command = [str(CHROMIUM), *_FLAGS, profile, size, "--dump-dom", file.as_uri()]
     environment = os.environ | {"HOME": str(tmp_path)}
     browser = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=300, env=environment

@@ -77,6 +77,9 @@ def rewritten(name: str, content: bytes | None) -> Callable[[Path], None]:
 
 
 CAPTURE, SOCKETS = "sack_on/h1-eth0.pcap", "sack_on/h1.sockets.jsonl"
+SAMPLE = b'{"time": 1700000114.5, "sockets": []}\n'
+ENVIRONMENTS = (b'{"clock": "virtual"}', None, b"[" * 99_999)
+NOT_REAL = "does not say that the clock was real"
 
 
 @pytest.mark.parametrize(
@@ -90,26 +93,12 @@ CAPTURE, SOCKETS = "sack_on/h1-eth0.pcap", "sack_on/h1.sockets.jsonl"
         (manifest(started="yesterday"), "does not say when"),
         (manifest(started="2026-08-21T14:13:20+00:00"), "and the manifest says 2026-08-21"),
         (manifest(virtual_seconds=210.0, wall_seconds=6.0), "its clock went 210 s in 6 s"),
-        (
-            rewritten("environment.json", b'{"clock": "virtual"}'),
-            "does not say that the clock was real",
-        ),
-        (rewritten("environment.json", None), "does not say that the clock was real"),
-        (rewritten("environment.json", b"[" * 99_999), "does not say that the clock was real"),
+        *((rewritten("environment.json", content), NOT_REAL) for content in ENVIRONMENTS),
         (rewritten(REALTIME, None), f"has no {REALTIME}"),
-        (
-            rewritten(CAPTURE, later(pcap(b"a"), GUESTS_BEGIN + 11)),
-            "at which the clock of every guest does",
-        ),
+        (rewritten(CAPTURE, later(pcap(b"a"), GUESTS_BEGIN + 11)), "the clock of every guest does"),
         (rewritten(CAPTURE, later(pcap(b"a"), STARTED - 86_400)), "is of 2026-09-20"),
-        (
-            rewritten(CAPTURE, later(pcap(*[b"a"] * 300), STARTED)),
-            "lasts 299 s, and the run was watched for 101 s",
-        ),
-        (
-            rewritten(SOCKETS, b'{"time": 1700000114.5, "sockets": []}\n'),
-            "h1.sockets.jsonl begins at the time",
-        ),
+        (rewritten(CAPTURE, later(pcap(*[b"a"] * 300), STARTED)), "lasts 299 s, and the run was"),
+        (rewritten(SOCKETS, SAMPLE), "h1.sockets.jsonl begins at the time"),
     ],
 )
 def test_each_witness_that_says_otherwise_is_named(
