@@ -4,7 +4,7 @@ Links, mail and print have them too. Geometry is that of templates/plots/plot.js
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
 from typing import Any
@@ -192,8 +192,7 @@ def _thin(layer: Layer, most: int) -> Layer:
     if len(fewer) <= 4 * most or layer.shape == "rate":
         return fewer
     rows = np.linspace(0, len(layer) - 1, most).astype(np.int64)
-    top, end = (None if each is None else each[rows] for each in (layer.top, layer.end))
-    return replace(layer, x=layer.x[rows], y=layer.y[rows], top=top, end=end, notes=(), fields={})
+    return layer.at(rows)
 
 
 def _rates(layer: Layer) -> tuple[Numbers, Numbers]:

@@ -35,9 +35,8 @@ Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)
 def taken(table: Table, rows: NDArray[np.bool_]) -> Table:
     if rows.all():
         return table  # the columns stay the same objects, which the page stores once
-    return replace(
-        table, **{column.name: getattr(table, column.name)[rows] for column in fields(table)}
-    )
+    columns = {column.name: getattr(table, column.name)[rows] for column in fields(table)}
+    return replace(table, **columns)
 
 
 def rows_by_look(kinds: Whole) -> list[tuple[str, NDArray[np.bool_]]]:
@@ -73,20 +72,22 @@ def in_groups(layer: Layer, groups: Whole) -> Layer:
     (starts,) = np.nonzero(np.diff(groups, prepend=groups[:1] - 1))
     if layer.shape == "bars":
         return _strokes(layer, starts)
-    if layer.shape in ("rate", "arrows"):
-        return _rows(
-            layer,
-            starts if layer.shape == "arrows" else np.unique([*starts, len(layer) - 1]),
-            starts,
-        )
+    if layer.shape == "arrows":
+        return _rows(layer, starts, starts)
+    if layer.shape == "rate":
+        return _rows(layer, np.unique([*starts, len(layer) - 1]), starts)
     return _rows(layer, _extremes(layer.y, groups, starts), starts)
 
 
 def _strokes(layer: Layer, starts: Whole) -> Layer:
-    """Keep single bars upright; a run of several leans from the first time to the last."""
-    starts = _contiguous(layer, starts)
-    ends = np.append(starts[1:], len(layer)) - 1
+    """Keep single bars upright; a run of several leans from the first time to the last.
+
+    A stroke begins also at a step backwards and at a gap, so that none covers other bytes.
+    """
     top = layer.y if layer.top is None else layer.top
+    (apart,) = np.nonzero((np.diff(layer.y) < 0) | (layer.y[1:] > top[:-1]))
+    starts = np.union1d(starts, apart + 1)
+    ends = np.append(starts[1:], len(layer)) - 1
     return replace(
         layer,
         x=layer.x[starts],
@@ -98,32 +99,20 @@ def _strokes(layer: Layer, starts: Whole) -> Layer:
     )
 
 
-def _contiguous(layer: Layer, starts: Whole) -> Whole:
-    """Begin a stroke also at a step backwards and at a gap, so that none covers other bytes."""
-    top = layer.y if layer.top is None else layer.top
-    (apart,) = np.nonzero((np.diff(layer.y) < 0) | (layer.y[1:] > top[:-1]))
-    return np.union1d(starts, apart + 1)
-
-
 def _extremes(values: Numbers, groups: Whole, starts: Whole) -> Whole:
     """Return the rows of each group's first, lowest, highest and last value."""
     counts = np.diff(np.append(starts, len(values)))
     rows = [starts, starts + counts - 1]
     for best in (np.minimum, np.maximum):
         places = np.flatnonzero(values == np.repeat(best.reduceat(values, starts), counts))
-        rows.append(
-            places[np.flatnonzero(np.diff(groups[places], prepend=groups[0] - 1))]
-        )  # the first of each group
+        is_first = np.diff(groups[places], prepend=groups[0] - 1) != 0
+        rows.append(places[is_first])
     return np.unique(np.concatenate(rows))
 
 
 def _rows(layer: Layer, rows: Whole, starts: Whole) -> Layer:
-    top, end = (None if column is None else column[rows] for column in (layer.top, layer.end))
     longest = int(np.diff(np.append(starts, len(layer))).max())
-    chosen = {name: column[rows] for name, column in layer.fields.items()}
-    return replace(
-        layer, x=layer.x[rows], y=layer.y[rows], top=top, end=end, fields=chosen, run=longest
-    )
+    return replace(layer.at(rows), run=longest)
 
 
 A, HALFWAY, B = 2, 1, 0
@@ -146,114 +135,81 @@ def draw_ladder(direction: CaptureDirection, packets: ColumnTable) -> Graph:
     start, stop = np.where(leaves, height, HALFWAY), np.where(leaves, HALFWAY, height)
     layers = _layers(packets, times, times, start, stop)
     again = times[np.isin(packets.whole("kind"), list(RETRANSMITTED))]
-    return _graph(direction, HALF, layers, _around(times, again))
+    return _graph(direction, HALF, layers, times, again)
 
 
 def draw_trips(direction: CaptureDirection, trips: ColumnTable) -> Graph:
     """Draw slanted arrows, from two captures; a packet of one alone ends in a cross halfway."""
     has_arrived = trips["arrived"].is_known
-    arrived = trips.rows(has_arrived)
+    arrived, lost = trips.rows(has_arrived), trips.rows(~has_arrived)
     start = np.where(arrived["forward"].values, A, B)
     left, came = (arrived.whole(name) - direction.start for name in ("time", "arrived"))
-    lost = trips.rows(~has_arrived)
     at, way = lost.whole("time") - direction.start, np.where(lost["forward"].values, A, B)
     half = np.full(len(lost), HALFWAY)
-    layers = [
-        *_layers(arrived, left, came, start, A + B - start),
-        Layer("lost", "arrows", at, way, half, at, {"record": lost.whole("number")}),
-    ]
-    return _graph(direction, BOTH, layers, _around(trips.whole("time") - direction.start, at))
+    crosses = Layer("lost", "arrows", at, way, half, at, {"record": lost.whole("number")})
+    layers = [*_layers(arrived, left, came, start, A + B - start), crosses]
+    return _graph(direction, BOTH, layers, trips.whole("time") - direction.start, at)
 
 
 _BEFORE, _AFTER = 15, 25
-"""Packets around the first loss that a ladder opens with."""
-
-
-def _around(times: Whole, losses: Whole) -> tuple[float, float] | None:
-    """Return the times around the first loss, or those of the first packets without any."""
-    ordered = np.sort(times)
-    if len(ordered) < 2:
-        return None
-    first = int(np.searchsorted(ordered, losses.min())) if len(losses) else 0
-    ends = max(0, first - _BEFORE), min(len(ordered) - 1, first + _AFTER)
-    left, right = (float(ordered[end]) for end in ends)
-    return (left, right) if right > left else None
+"""Packets around the first loss, or without any the first packets, that a ladder opens with."""
 
 
 def _graph(
-    direction: CaptureDirection,
-    caption: str,
-    layers: list[Layer],
-    opens: tuple[float, float] | None,
+    direction: CaptureDirection, caption: str, layers: list[Layer], times: Whole, losses: Whole
 ) -> Graph:
-    a, b = direction.ends
+    (a, b), ordered, opens = direction.ends, np.sort(times), None
+    if len(ordered):
+        first = int(np.searchsorted(ordered, losses.min())) if len(losses) else 0
+        left = float(ordered[max(0, first - _BEFORE)])
+        right = float(ordered[min(len(ordered) - 1, first + _AFTER)])
+        opens = (left, right) if right > left else None
     ends = Axis("", "", ticks=((A, a), (B, b)), range=(-0.3, 2.3))
-    return Graph(
-        "ladder",
-        "Ladder diagram",
-        caption,
-        TIME,
-        ends,
-        tuple(layer for layer in layers if len(layer)),
-        height=220,
-        opens=opens,
-    )
+    kept = tuple(layer for layer in layers if len(layer))
+    title = "Ladder diagram"
+    return Graph("ladder", title, caption, TIME, ends, kept, height=220, opens=opens)
 
 
 def _layers(
     packets: ColumnTable, x: Whole, end: Whole, y: np.ndarray, top: np.ndarray
 ) -> list[Layer]:
     """Return a layer for each look and way: a page stores their columns once for several graphs."""
-    kinds, forward, bare = packets.whole("kind"), packets["forward"].values, _is_bare(packets)
-    fields = {
-        "record": "number",
-        "sequence": "sequence",
-        "payload": "payload",
-        "ACK": "acknowledgement",
+    payload, kinds = packets.whole("payload"), packets.whole("kind")
+    forward = packets["forward"].values
+    takes = (payload > 0) | (packets["flags"].values & (SYN | FIN) > 0)
+    bare = np.asarray(~takes & (kinds <= 1))
+    columns = {
+        "record": packets.whole("number"),
+        "sequence": packets.whole("sequence"),
+        "payload": payload,
+        "ACK": packets.whole("acknowledgement"),
     }
-    columns = {name: packets.whole(column) for name, column in fields.items()}
+    looks = [("ack_trip", bare), *((name, rows & ~bare) for name, rows in rows_by_look(kinds))]
+    every = Layer("", "arrows", x, y, top, end, columns)
     return [
-        Layer(
-            name,
-            "arrows",
-            x[some],
-            y[some],
-            top[some],
-            end[some],
-            {field: column[some] for field, column in columns.items()},
-        )
-        for name, rows in [
-            ("ack_trip", bare),
-            *((name, rows & ~bare) for name, rows in rows_by_look(kinds)),
-        ]
-        for some in (rows & forward, rows & ~forward)
+        replace(every.at(rows & way), look=name)
+        for name, rows in looks
+        for way in (forward, ~forward)
     ]
 
 
-def _is_bare(packets: ColumnTable) -> NDArray[np.bool_]:
-    takes = (packets["payload"].values > 0) | (packets["flags"].values & (SYN | FIN) > 0)
-    return np.asarray(~takes & (packets["kind"].values <= 1))
-
-
 def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, Graph]:
-    """Draw each packet's waiting time (ms) and the bytes ahead; `trips` are of this direction."""
+    """Draw each packet's waiting time (ms) and the bytes ahead; `trips` are of this direction.
+
+    Ahead are the bytes whose arrival lies in the waiting time before that of the packet.
+    """
     some = trips.rows(trips["arrived"].is_known)
     left, came = some.whole("time"), some.whole("arrived")
     waited = came - left - (came - left).min(initial=np.iinfo(np.int64).max)
-    ahead = _arrived_in(came, some.whole("payload"), waited)
+    order = np.argsort(came, kind="stable")
+    sums = np.concatenate(([0], np.cumsum(some.whole("payload")[order])))
+    begins, ends = (
+        np.searchsorted(came[order], each, side="left") for each in (came - waited, came)
+    )
+    ahead = np.asarray(sums[ends] - sums[np.minimum(begins, ends)])
     fields = {"record": some.whole("number")}
     times = left - direction.start
     return (
         plain("queue_time", Layer("waited", "line", times, waited, fields=fields)),
         plain("queue_bytes", Layer("queued", "line", times, ahead, fields=fields)),
-    )
-
-
-def _arrived_in(came: Whole, payload: Whole, waited: Whole) -> Whole:
-    """Return the bytes whose arrival lies in the `waited` ns before each packet's."""
-    order = np.argsort(came, kind="stable")
-    times, sums = came[order], np.concatenate(([0], np.cumsum(payload[order])))
-    before = np.searchsorted(times, came, side="left")
-    return np.asarray(
-        sums[before] - sums[np.minimum(np.searchsorted(times, came - waited, side="left"), before)]
     )

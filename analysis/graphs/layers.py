@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import convert
+from numpy.typing import NDArray
 
 from analysis.flows import columns
 from analysis.fmt import with_unit
@@ -136,22 +137,24 @@ class Layer:
     def __post_init__(self) -> None:
         """Leave out marks at an infinite place; a range without an end ends with the greatest."""
         shown = ~(np.isinf(self.x) | np.isinf(self.y))
-        object.__setattr__(self, "lacks", not shown.all())
         if not shown.all():
-            for name in ("x", "y", "top", "end"):
-                if (column := getattr(self, name)) is not None:
-                    object.__setattr__(self, name, column[shown])
-            fields = {name: column[shown] for name, column in self.fields.items()}
-            object.__setattr__(self, "fields", fields)
-            notes = tuple(note for note, kept in zip(self.notes, shown, strict=False) if kept)
-            object.__setattr__(self, "notes", notes)
+            vars(self).update(vars(self.at(shown)), lacks=True)
         for name, column in (("top", self.top), ("end", self.end)):
             if column is not None and np.isinf(column).any():
                 most = column[np.isfinite(column)].max(initial=self.y.max(initial=0.0))
-                object.__setattr__(self, name, np.minimum(column, most))
+                vars(self)[name] = np.minimum(column, most)
 
     def __len__(self) -> int:
         return len(self.x)
+
+    def at(self, rows: NDArray[Any]) -> Layer:
+        """Return the marks of these rows."""
+        top, end = (None if each is None else each[rows] for each in (self.top, self.end))
+        fields = {name: column[rows] for name, column in self.fields.items()}
+        notes = tuple(np.array(self.notes, object)[rows]) if self.notes else ()
+        return replace(
+            self, x=self.x[rows], y=self.y[rows], top=top, end=end, fields=fields, notes=notes
+        )
 
 
 @dataclass(frozen=True)

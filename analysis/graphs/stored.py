@@ -15,7 +15,7 @@ from analysis.flows.columns import KINDS
 from analysis.flows.matching import FLOW, arrivals
 from analysis.graphs.capture import FIN, SYN, Numbers
 from analysis.graphs.ladder import merged
-from analysis.graphs.layers import LOOKS, RETRANSMITTED, SERIES, Axis, Graph, GraphGroup, Layer
+from analysis.graphs.layers import LOOKS, RETRANSMITTED, SERIES, Graph, GraphGroup, Layer
 from analysis.records.output import SocketSample
 from analysis.table import ColumnTable, Whole
 from topologies.spec import TopologySpec
@@ -35,7 +35,14 @@ class PageColumns:
 
     def put(self, numbers: Numbers, step: int = 1) -> int:
         """Return the place of `numbers`, as multiples of `step`; six digits of others are kept."""
-        integers, kept = _rounded(numbers, step)
+        kept: float = step
+        if numbers.dtype.kind == "f":
+            numbers = np.minimum(numbers, numbers[np.isfinite(numbers)].max(initial=0.0))
+            kept = _fine(np.abs(numbers[numbers != 0]))
+            integers = np.rint(numbers / kept).astype(np.int64)
+        else:
+            integers = numbers.astype(np.int64, copy=False)
+            integers = integers if step == 1 else (integers + step // 2) // step
         key = (kept, blake2b(np.ascontiguousarray(integers).data).digest())
         if key not in self._places:
             self._places[key] = len(self.stored)
@@ -43,30 +50,19 @@ class PageColumns:
         return self._places[key]
 
 
-def _rounded(numbers: Numbers, step: int) -> tuple[Whole, float]:
-    if numbers.dtype.kind == "f":
-        numbers = np.minimum(numbers, numbers[np.isfinite(numbers)].max(initial=0.0))
-        fine = _fine(np.abs(numbers[numbers != 0]))
-        return np.rint(numbers / fine).astype(np.int64), fine
-    integers = numbers.astype(np.int64, copy=False)
-    return (integers if step == 1 else (integers + step // 2) // step), step
-
-
 def _fine(sizes: Numbers) -> float:
     """Return the power of ten to which numbers of these sizes, above 0, are rounded."""
     if not len(sizes):
         return 10.0**-DIGITS
-    least, greatest = (int(np.ceil(np.log10(size))) for size in (sizes.min(), sizes.max()))
-    if len(sizes) > _FEW:
-        least = greatest
+    greatest = int(np.ceil(np.log10(sizes.max())))
+    least = greatest if len(sizes) > _FEW else int(np.ceil(np.log10(sizes.min())))
     return float(10.0 ** max(least - DIGITS, greatest - _MOST_DIGITS))
 
 
 def _packed(integers: Whole) -> dict[str, Any]:
     differences = np.diff(integers, prepend=0)
-    unsigned = ((differences << 1) ^ (differences >> 63)).astype(
-        "<u8"
-    )  # the sign goes to the lowest bit
+    # The sign goes to the lowest bit.
+    unsigned = ((differences << 1) ^ (differences >> 63)).astype("<u8")
     width = max(1, -(-int(unsigned.max(initial=0)).bit_length() // 8))
     planes = unsigned.view(np.uint8).reshape(-1, 8)[:, :width].T.tobytes()
     return {"width": width, "data": base64.b64encode(zlib.compress(planes, 4)).decode("ascii")}
@@ -83,12 +79,9 @@ def as_script(data: dict[str, Any]) -> str:
 
 def latest(graphs: Iterable[Graph]) -> float:
     """Return the latest time of graphs over time, in ns."""
-    drawn = (layer for graph in graphs if graph.over_time for layer in graph.layers)
-    layers = (layer for layer in drawn if len(layer))
-    return max(
-        (float(np.max(layer.x if layer.end is None else layer.end)) for layer in layers),
-        default=0.0,
-    )
+    layers = [layer for graph in graphs if graph.over_time for layer in graph.layers]
+    ends = [layer.x if layer.end is None else layer.end for layer in layers if len(layer)]
+    return max((float(np.max(end)) for end in ends), default=0.0)
 
 
 MOST_MARKS = 60_000
@@ -128,31 +121,23 @@ class StoredGraphs:
         if known is None or known() is not graph:  # it is new, or has the id of one that is gone
             place = len(self._graphs)
             self._places[id(graph)] = ref(graph), place
+            names = ("key", "title", "caption", "height", "opens")
             self._graphs.append(
-                {
-                    "key": graph.key,
-                    "title": graph.title,
-                    "caption": graph.caption,
-                    "x": asdict(graph.x),
-                    "y": asdict(graph.y),
-                    "overTime": graph.over_time,
-                    "height": graph.height,
-                    "opens": graph.opens,
-                    "layers": [self._layer(layer, graph) for layer in graph.layers],
-                }
+                {name: getattr(graph, name) for name in names}
+                | {"x": asdict(graph.x), "y": asdict(graph.y), "overTime": graph.over_time}
+                | {"layers": [self._layer(layer, graph) for layer in graph.layers]}
             )
         return place
 
     def _layer(self, layer: Layer, graph: Graph) -> dict[str, Any]:
         is_thinned = graph.over_time and layer.shape not in _WHOLE
         short = merged(layer, self._run) if is_thinned else layer
-        put, across, up = self._columns.put, self._rounding(graph.x), self._rounding(graph.y)
-        columns = {"x": put(short.x, across), "y": put(short.y, up)}
-        if short.top is not None:
-            columns["top"] = put(short.top, up)
-        if short.end is not None:
-            columns["end"] = put(short.end, across)
-        fields = [[name, put(column)] for name, column in short.fields.items()]
+        put = self._columns.put
+        # Times in whole ns are rounded to the page's step; bytes are not.
+        across, up = (self._step if axis.unit in ("s", "ms") else 1 for axis in (graph.x, graph.y))
+        columns = {"x": (short.x, across), "y": (short.y, up)}
+        columns |= {} if short.top is None else {"top": (short.top, up)}
+        columns |= {} if short.end is None else {"end": (short.end, across)}
         return {
             "look": short.look if isinstance(short.look, str) else asdict(short.look),
             "shape": layer.shape,
@@ -161,13 +146,9 @@ class StoredGraphs:
             "notes": layer.notes or None,
             "run": short.run,
             "marks": len(short),
-            "columns": columns,
-            "fields": fields,
+            "columns": {name: put(column, step) for name, (column, step) in columns.items()},
+            "fields": [[name, put(column)] for name, column in short.fields.items()],
         }
-
-    def _rounding(self, axis: Axis) -> int:
-        """Times in whole ns are rounded to the page's step; bytes are not."""
-        return self._step if axis.unit in ("s", "ms") else 1
 
 
 MOST_PACKETS = 20_000
@@ -210,15 +191,8 @@ def shape_of(
     if len(channels) != 1 or channels[0].variation.base or channels[0].discipline != "fifo":
         return StageShape(nodes, words=words)
     (only,) = channels
-    return StageShape(
-        nodes,
-        only.delay.seconds,
-        float(only.bandwidth.base),
-        int(only.queue.base),
-        bool(only.loss.base),
-        words,
-        drawn,
-    )
+    facts = only.delay.seconds, float(only.bandwidth.base), int(only.queue.base)
+    return StageShape(nodes, *facts, bool(only.loss.base), words, drawn)
 
 
 def sent_columns(trips: ColumnTable, far: ColumnTable) -> Columns:
@@ -249,12 +223,8 @@ def ack_columns(trips: ColumnTable) -> tuple[Columns, Columns]:
         "window": rows.whole("window"),
         "flow": rows[FLOW].values.astype(np.int64),
     }
-    blocks = {
-        "ack": np.repeat(np.arange(len(rows)), sacks.lengths // 2),
-        "left": edges[:, 0],
-        "right": edges[:, 1],
-    }
-    return acks, blocks
+    of = np.repeat(np.arange(len(rows)), sacks.lengths // 2)
+    return acks, {"ack": of, "left": edges[:, 0], "right": edges[:, 1]}
 
 
 def _arrived(rows: ColumnTable) -> np.ndarray[Any, Any]:
@@ -355,12 +325,11 @@ class StagedTrial:
         segment = int(trial.near["payload"].values.max(initial=0))
         tables = (self.sent, self.acks, self.blocks, _sampled(trial.samples, segment))
         names = sorted({each.congestion_control for each in trial.samples})
-        calls = {"callFlow": CALL_FLOW} if trial.calls else {}
-        common = {"label": trial.label, "shape": asdict(trial.shape)}
         return {
-            **common,
+            "label": trial.label,
+            "shape": asdict(trial.shape),
             "flows": names[:1] or ["sender"],
-            **calls,
+            **({"callFlow": CALL_FLOW} if trial.calls else {}),
             **self.kept.stored(self.start),
             **_stored(tables, self.start, columns),
         }
@@ -381,39 +350,26 @@ def stage_of_trips(
 ) -> str:
     """Return the stage of a connection in two captures, whose network is not known."""
     columns, one_flow = PageColumns(), _one_flow(trips)
-    data, acks = (
-        one_flow.rows(one_flow["forward"].values == way) for way in (forward, not forward)
-    )
+    is_data = one_flow["forward"].values == forward
+    data, acks = one_flow.rows(is_data), one_flow.rows(~is_data)
     kept = KeptTimes.of(data, acks)
     sent = sent_columns(kept.rows(data), far)
     tables = (sent, *ack_columns(kept.rows(acks)), _sampled((), 0))
-    stored = _stored(tables, start, columns)
     shape = StageShape(("sender", "receiver"), words=("a network that the captures do not show",))
-    stage = {"label": label, "shape": asdict(shape), **kept.stored(start), **stored}
-    return _script([stage], columns)
+    stage = {"label": label, "shape": asdict(shape), **kept.stored(start)}
+    return _script([stage | _stored(tables, start, columns)], columns)
 
 
 def _with_calls(sent: Columns, calls: Columns) -> Columns:
-    plain = {name: np.zeros(len(calls["sent"]), np.int64) for name in sent}
-    more = (
-        plain
-        | calls
-        | {"length": calls["length"] - FRAME_HEADERS, "flow": plain["flow"] + CALL_FLOW}
-    )
-    both = {name: np.concatenate([sent[name], more[name]]) for name in sent}
-    order = np.argsort(both["sent"], kind="stable")
-    return {name: column[order] for name, column in both.items()}
+    zeros = np.zeros(len(calls["sent"]), np.int64)
+    more = dict.fromkeys(sent, zeros) | calls
+    more |= {"length": calls["length"] - FRAME_HEADERS, "flow": zeros + CALL_FLOW}
+    order = np.argsort(np.concatenate([sent["sent"], more["sent"]]), kind="stable")
+    return {name: np.concatenate([sent[name], more[name]])[order] for name in sent}
 
 
 def _one_flow(table: ColumnTable) -> ColumnTable:
     return table.having(**{FLOW: np.zeros(len(table), np.uint32)})
-
-
-def _stored(
-    tables: Sequence[Columns], start: int, columns: PageColumns
-) -> dict[str, dict[str, int]]:
-    names = ("data", "acks", "blocks", "samples")
-    return {name: _put(table, start, columns) for name, table in zip(names, tables, strict=True)}
 
 
 def _sampled(samples: Sequence[SocketSample], segment: int) -> Columns:
@@ -426,11 +382,14 @@ def _sampled(samples: Sequence[SocketSample], segment: int) -> Columns:
 _TIMES = ("sent", "arrived", "time")
 
 
-def _put(table: Columns, start: int, columns: PageColumns) -> dict[str, int]:
+def _stored(
+    tables: Sequence[Columns], start: int, columns: PageColumns
+) -> dict[str, dict[str, int]]:
     """Store columns, times in microseconds since the start; what never arrived stays -1."""
-    stored = {}
-    for name, values in table.items():
-        if name in _TIMES:
-            values = np.where(values < 0, -1, (values - start + 500) // 1000)
-        stored[name] = columns.put(values)
+    stored: dict[str, dict[str, int]] = {}
+    for kind, table in zip(("data", "acks", "blocks", "samples"), tables, strict=True):
+        for name, values in table.items():
+            if name in _TIMES:
+                values = np.where(values < 0, -1, (values - start + 500) // 1000)
+            stored.setdefault(kind, {})[name] = columns.put(values)
     return stored
