@@ -7,7 +7,7 @@ all captures of one page share, so that their graphs can stand above each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -141,11 +141,6 @@ class CaptureDirection:
         return self.vantage == ("b" if self.forward else "a")
 
     @property
-    def short_name(self) -> str:
-        """Like tcptrace's: the number of the connection and the direction."""
-        return f"{self.connection}_{'a2b' if self.forward else 'b2a'}"
-
-    @property
     def payload(self) -> int:
         """Bytes, each as often as it was sent, with one for SYN and FIN."""
         return int(self.sent.carried[-1]) if len(self.sent.carried) else 0
@@ -161,19 +156,15 @@ def directions(
 ) -> list[CaptureDirection]:
     """Return the directions that sent data, in file order, of at most `most` connections."""
     begin = capture.start if start is None else start
-    packets = capture.packet_table
-    if most is not None and len(capture.connection_table) > most:
-        packets = of_connections(packets, drawn(capture.connection_table, most))
-    connections = capture.connection_table.select("connection", *_FACTS)
+    packets, connections = capture.packet_table, capture.connection_table
+    if most is not None and len(connections) > most:
+        packets = of_connections(packets, drawn(connections, most))
     ours = of_connections(connections, np.unique(packets["connection"].values))
-    facts = {row["connection"]: row for row in ours.as_rows()}
+    facts = {row["connection"]: row for row in ours.select("connection", *_FACTS).as_rows()}
     limits = capture.limit_table.parts("connection") if capture.limit_table else {}
     both_ways = [
-        replace(
-            _direction(capture.label, facts.get(connection, {}), forward, both, begin),
-            limits=_limits(limits.get(connection), forward, begin),
-        )
-        for connection, both in packets.sorted_by("time").parts("connection").items()
+        _direction(capture.label, facts.get(number, {}), forward, both, limits.get(number), begin)
+        for number, both in packets.sorted_by("time").parts("connection").items()
         for forward in (True, False)
     ]
     return [direction for direction in both_ways if len(direction.sent.time)]
@@ -181,10 +172,8 @@ def directions(
 
 def drawn(connections: ColumnTable, most: int) -> list[int]:
     """Return connections to draw: half by payload, half by signs of trouble."""
-    payload, signs = (
-        _of_both(connections, "actual_data_bytes"),
-        _of_both(connections, *SIGNS_OF_TROUBLE),
-    )
+    payload = _of_both(connections, "actual_data_bytes")
+    signs = _of_both(connections, *SIGNS_OF_TROUBLE)
     by_payload = np.argsort(-payload, kind="stable")[:most]
     by_signs = np.argsort(-signs, kind="stable")[:most]
     troubled, largest = by_signs[signs[by_signs] > 0], by_payload[: most - most // 2]
@@ -206,7 +195,12 @@ def of_connections(table: ColumnTable, numbers: Whole | Sequence[int]) -> Column
 
 
 def _direction(
-    label: str, facts: dict[str, object], forward: bool, both: ColumnTable, start: int
+    label: str,
+    facts: dict[str, object],
+    forward: bool,
+    both: ColumnTable,
+    limits: ColumnTable | None,
+    start: int,
 ) -> CaptureDirection:
     is_sent = both["forward"].values == forward
     ends = [f"{facts.get(f'host_{end}', end)}:{facts.get(f'port_{end}', '?')}" for end in "ab"]
@@ -224,39 +218,35 @@ def _direction(
         _sent(both.rows(is_sent), start),
         _answers(answers, start),
         _blocks(answers, start),
+        None if limits is None else _limits(limits, forward, start),
     )
 
 
-def _limits(table: ColumnTable | None, forward: bool, start: int) -> LimitIntervals | None:
-    if table is None:
-        return None
+def _limits(table: ColumnTable, forward: bool, start: int) -> LimitIntervals:
     own = table.rows(table["forward"].values == forward)
     times = own.whole("since") - start, own.whole("until") - start, own.whole("time")
     return LimitIntervals(*times, own["cause"].values)
 
 
 def _sent(own: ColumnTable, start: int) -> SentSegments:
-    flags, low, kind = own.whole("flags"), own.whole("sequence"), own.whole("kind")
+    flags, kinds = own.whole("flags"), own.whole("kind")
     taken = own.whole("payload") + (flags & SYN > 0) + (flags & FIN > 0)
-    is_drawn = (taken > 0) | (kind > 1)
-    columns = (
-        own.whole("time") - start,
-        low,
-        low + taken,
-        kind,
-        own.whole("number"),
-        own.whole("in_flight"),
+    is_drawn = (taken > 0) | (kinds > 1)
+    rows, taken = own.rows(is_drawn), taken[is_drawn]
+    time, low, *others = (
+        rows.whole(name) for name in ("time", "sequence", "kind", "number", "in_flight")
     )
     if "left_out" in own.columns:
-        further = [own.whole(name)[is_drawn] for name in ("carried", "carriers", "left_out")]
+        further = [rows.whole(name) for name in ("carried", "carriers", "left_out")]
     else:
-        count = np.arange(1, 1 + is_drawn.sum())
-        further = [np.cumsum(taken[is_drawn]), count, np.zeros_like(count)]
-    return SentSegments(*(column[is_drawn] for column in columns), *further)
+        count = np.arange(1, 1 + len(rows))
+        further = [np.cumsum(taken), count, np.zeros_like(count)]
+    return SentSegments(time - start, low, low + taken, *others, *further)
 
 
 def _answers(answers: ColumnTable, start: int) -> Acknowledgements:
     acknowledged, window = answers.whole("acknowledgement"), answers.whole("window")
+    is_known = "regular" in answers.columns
     return Acknowledgements(
         time=answers.whole("time") - start,
         highest=np.maximum.accumulate(acknowledged),
@@ -265,9 +255,7 @@ def _answers(answers: ColumnTable, start: int) -> Acknowledgements:
         number=answers.whole("number"),
         rtt=answers.whole("rtt", missing=-1),
         in_flight=answers.whole("peer_in_flight"),
-        regular=answers["regular"].values
-        if "regular" in answers.columns
-        else np.ones(len(answers), np.bool_),
+        regular=answers["regular"].values if is_known else np.ones(len(answers), np.bool_),
     )
 
 

@@ -117,40 +117,32 @@ def ranged(
     values: Sequence[RangedValue], look: SeriesLook, words: str, along: Direction
 ) -> list[Layer]:
     """Return a thin bar for the runs, a thick one for the interval, and a mark, along an axis."""
-    runs = [(value, value.runs) for value in values if value.runs]
-    intervals = [(value, value.interval) for value in values if value.interval]
     bar = replace(look, mark="", every=False)
+    runs = [(value, *value.runs) for value in values if value.runs]
+    intervals = [(value, *value.interval) for value in values if value.interval]
     layers = (
-        _bars(runs, replace(bar, width=1.2), words, along),
-        _bars(intervals, replace(bar, width=3.5), words, along),
-        _marks(values, look, words, along),
+        _ranges("bars", runs, replace(bar, width=1.2), words, along),
+        _ranges("bars", intervals, replace(bar, width=3.5), words, along),
+        _ranges("dots", [(each, each.value, each.value) for each in values], look, words, along),
     )
     return [layer for layer in layers if len(layer)]
 
 
-def _bars(
-    ends: Sequence[tuple[RangedValue, tuple[float, float]]],
+def _ranges(
+    shape: Literal["bars", "dots"],
+    ends: Sequence[tuple[RangedValue, float, float]],
     look: SeriesLook,
     words: str,
     along: Direction,
 ) -> Layer:
-    ordered = sorted(ends, key=lambda end: end[1][0] if along == "x" else end[0].at)
-    notes = tuple(value.name for value, _ in ordered)
-    at = _numbers([value.at for value, _ in ordered])
-    low, high = (_numbers([end[place] for _, end in ordered]) for place in (0, 1))
-    columns = (low, at, at, high) if along == "x" else (at, low, high, at)
-    return Layer(look, "bars", *columns, words=words, notes=notes)
-
-
-def _marks(values: Sequence[RangedValue], look: SeriesLook, words: str, along: Direction) -> Layer:
-    ordered = sorted(values, key=lambda value: value.value if along == "x" else value.at)
-    at, sizes = (_numbers([getattr(each, name) for each in ordered]) for name in ("at", "value"))
-    x, y = (sizes, at) if along == "x" else (at, sizes)
-    return Layer(look, "dots", x, y, words=words, notes=tuple(each.name for each in ordered))
-
-
-def _numbers(values: Sequence[float]) -> Numbers:
-    return np.array(values, dtype=float)
+    ordered = sorted(ends, key=lambda each: each[1] if along == "x" else each[0].at)
+    notes = tuple(value.name for value, *_ in ordered)
+    rows = [(value.at, low, high) for value, low, high in ordered]
+    at, low, high = np.array(rows, dtype=float).reshape(-1, 3).T
+    x, y, top, end = (low, at, at, high) if along == "x" else (at, low, high, at)
+    if shape == "dots":
+        return Layer(look, shape, x, y, words=words, notes=notes)
+    return Layer(look, shape, x, y, top, end, words=words, notes=notes)
 
 
 def extremes(values: Sequence[RangedValue]) -> list[float]:
@@ -161,18 +153,13 @@ def extremes(values: Sequence[RangedValue]) -> list[float]:
     ]
 
 
-def rows(names: Sequence[str]) -> Axis:
-    """Return an axis of names, the first at the top: row `number` is at -number."""
-    ticks = sorted((-float(at), name) for at, name in enumerate(names))
-    return Axis("", "", ticks=tuple(ticks), range=(-len(names) + 1 - _ROOM, _ROOM))
-
-
 def rows_graph(
     key: str, across: Axis, names: Sequence[str], layers: Iterable[Layer], row: int
 ) -> Graph:
-    """Return a graph with a row of `row` pixels for each name, which may stand above its marks."""
-    height = _AROUND + row * len(names)
-    return Graph(key, "", "", across, rows(names), tuple(layers), height=height)
+    """Return a graph with a row of `row` pixels for each name; row `number` is at -number."""
+    ticks = sorted((-float(at), name) for at, name in enumerate(names))
+    down = Axis("", "", ticks=tuple(ticks), range=(-len(names) + 1 - _ROOM, _ROOM))
+    return Graph(key, "", "", across, down, tuple(layers), height=_AROUND + row * len(names))
 
 
 def in_panels(of_rows: Sequence[_Row]) -> list[Sequence[_Row]]:
@@ -207,12 +194,14 @@ class SweptAxis:
 
 def swept(labels: Sequence[str], amounts: Sequence[float | None]) -> SweptAxis:
     """Return places: linear if that keeps values apart, else logarithmic above zero, else even."""
-    numbers = [amount for amount in amounts if amount is not None]
-    names = tuple(labels)
+    numbers, names = [amount for amount in amounts if amount is not None], tuple(labels)
     if len(set(numbers)) == len(names):
-        if len(numbers) == 1 or not (_crowded(numbers) or spans_decades(numbers)):
+        ordered = sorted(numbers)
+        nearest = min((high - low for low, high in pairwise(ordered)), default=1.0)
+        is_crowded = nearest < _CROWDED * (ordered[-1] - ordered[0]) or spans_decades(numbers)
+        if len(numbers) == 1 or not is_crowded:
             return SweptAxis(tuple(numbers), names, "linear")
-        if min(numbers) > 0:
+        if ordered[0] > 0:
             return SweptAxis(tuple(numbers), names, "log")
     return SweptAxis(tuple(map(float, range(len(names)))), names, "even")
 
@@ -226,9 +215,3 @@ def ticked(axis: SweptAxis, label: str) -> Axis:
     ends = (10**low, 10**high) if is_log else (low, high)
     ticks = tuple(sorted(zip(places.tolist(), axis.labels, strict=True)))
     return Axis(label, "", ticks=ticks, log=is_log, range=ends)
-
-
-def _crowded(amounts: Sequence[float]) -> bool:
-    ordered = sorted(amounts)
-    nearest = min(second - first for first, second in pairwise(ordered))
-    return nearest < _CROWDED * (ordered[-1] - ordered[0])

@@ -50,51 +50,48 @@ def draw_layer(
     known = axes.get_legend_handles_labels()[1]
     thin = thinned(layer, span)
     x, y = thin.x * graph.x.scale, thin.y * graph.y.scale
+    end = x if thin.end is None else thin.end * graph.x.scale
+    top = y if thin.top is None else thin.top * graph.y.scale
+    is_line = layer.series is not None and layer.shape in ("line", "stairs", "rate")
+    dash = DASHES[(layer.series or 0) % len(DASHES)] if is_line else "-"
     style: dict[str, Any] = {
         "color": colour_of(layer, at),
         "linewidth": size * look.width,
         "label": None if words in known else words,
-        "linestyle": "--" if look.dash else _stroke(layer),
+        "linestyle": "--" if look.dash else dash,
     }
     if thin.shape in ("bars", "arrows"):
-        _strokes(axes, thin, graph, style, size)
+        strokes = list(np.column_stack((x, y, end, top)).reshape(-1, 2, 2))
+        width = style["linewidth"]
+        axes.add_collection(LineCollection(strokes, colors=style["color"], linewidths=width))
+        _marks(axes, thin, end, top, style, size)
     elif thin.shape == "rate":
         edges, rates = steepness(layer)
         axes.stairs(rates * graph.y.scale, edges * graph.x.scale, baseline=None, **style)
     elif thin.shape == "dots":
         _marks(axes, thin, x, y, style, size)
-    elif thin.shape in _AREAS:
-        _AREAS[thin.shape](axes, thin, graph, style)
+    elif thin.shape == "band":
+        axes.fill_between(x, y, top, label=style["label"], **_area(layer, style["color"]))
+    elif thin.shape == "boxes":
+        _boxes(axes, layer, np.column_stack((x, y, end - x, top - y)), style)
+    elif thin.shape in ("level", "moments"):
+        across = axes.axhline if thin.shape == "level" else axes.axvline
+        for value in (y if thin.shape == "level" else x).tolist():
+            across(value, **style)
     else:
         axes.plot(x, y, drawstyle="steps-post" if thin.shape == "stairs" else "default", **style)
 
 
-def _stroke(layer: Layer) -> Any:
-    is_line = layer.series is not None and layer.shape in ("line", "stairs", "rate")
-    return DASHES[(layer.series or 0) % len(DASHES)] if is_line else "-"
-
-
 def thinned(layer: Layer, span: float) -> Layer:
-    whole = look_of(layer.look).every or layer.shape == "rate" or layer.shape in _AREAS
-    if whole or len(layer) <= 4 * COLUMNS:
+    if look_of(layer.look).every or layer.shape in _WHOLE or len(layer) <= 4 * COLUMNS:
         return layer
     columns = (layer.x * (COLUMNS / span)).astype(np.int64)
-    return (
-        in_cells(layer, columns, COLUMNS // 4)
-        if layer.shape == "dots"
-        else in_groups(layer, columns)
-    )
+    is_cells = layer.shape == "dots"
+    return in_cells(layer, columns, COLUMNS // 4) if is_cells else in_groups(layer, columns)
 
 
-def _strokes(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any], size: float) -> None:
-    end = layer.x if layer.end is None else layer.end
-    top = layer.y if layer.top is None else layer.top
-    x, y = graph.x.scale, graph.y.scale
-    lines = np.column_stack((layer.x * x, layer.y * y, end * x, top * y)).reshape(-1, 2, 2)
-    axes.add_collection(
-        LineCollection(list(lines), colors=style["color"], linewidths=style["linewidth"])
-    )
-    _marks(axes, layer, end * x, top * y, style, size)
+_WHOLE = ("rate", "band", "level", "moments", "boxes")
+"""Shapes of which all marks are drawn."""
 
 
 def _marks(
@@ -117,55 +114,26 @@ def _marks(
         axes.plot([], [], **style)  # for the legend
 
 
-def _band(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> None:
-    """Fill between y and top; areas that are stacked are filled whole and hatched."""
-    assert layer.top is not None
+def _area(layer: Layer, colour: str) -> dict[str, Any]:
+    """Return the style of a band; areas that are stacked are filled whole and hatched."""
     faint = look_of(layer.look).faint
-    axes.fill_between(
-        layer.x * graph.x.scale,
-        layer.y * graph.y.scale,
-        layer.top * graph.y.scale,
-        facecolor=style["color"],
-        alpha=0.2 if faint else 0.55,
-        hatch=None if faint else HATCHES[(layer.series or 0) % len(HATCHES)],
-        edgecolor="none" if faint else "white",
-        linewidth=0,
-        label=style["label"],
-    )
+    return {
+        "facecolor": colour,
+        "alpha": 0.2 if faint else 0.55,
+        "hatch": None if faint else HATCHES[(layer.series or 0) % len(HATCHES)],
+        "edgecolor": "none" if faint else "white",
+        "linewidth": 0,
+    }
 
 
-def _level(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> None:
-    for value in layer.y.tolist():
-        axes.axhline(value * graph.y.scale, **style)
-
-
-def _moments(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> None:
-    for value in layer.x.tolist():
-        axes.axvline(value * graph.x.scale, **style)
-
-
-def _boxes(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> None:
-    assert layer.top is not None and layer.end is not None
+def _boxes(axes: Axes, layer: Layer, boxes: Numbers, style: dict[str, Any]) -> None:
+    """Draw boxes by their left, lower corner, width and height."""
+    alpha = 0.35 if look_of(layer.look).faint else 0.8
     hatch = None if layer.series is None else HATCHES[layer.series % len(HATCHES)]
-    x, y = graph.x.scale, graph.y.scale
-    for left, low, right, top in np.column_stack((layer.x, layer.y, layer.end, layer.top)).tolist():
-        axes.add_patch(
-            Rectangle(
-                (left * x, low * y),
-                (right - left) * x,
-                (top - low) * y,
-                facecolor=style["color"],
-                alpha=0.35 if look_of(layer.look).faint else 0.8,
-                hatch=hatch,
-                edgecolor="white",
-                linewidth=0.4,
-            )
-        )
+    looks = {"facecolor": style["color"], "edgecolor": "white", "linewidth": 0.4}
+    for left, low, wide, high in boxes.tolist():
+        axes.add_patch(Rectangle((left, low), wide, high, alpha=alpha, hatch=hatch, **looks))
     axes.plot([], [], **style)  # for the legend
-
-
-_AREAS = {"band": _band, "level": _level, "moments": _moments, "boxes": _boxes}
-"""Shapes that fill or cross a graph; all of their marks are drawn."""
 
 
 def steepness(layer: Layer) -> tuple[Numbers, Numbers]:
@@ -188,9 +156,15 @@ def draw_legend(figure: Figure, named: dict[str, Layer]) -> None:
 
 
 def named_layers(graphs: Sequence[Graph]) -> dict[str, Layer]:
-    """Return the layer that stands for each name; none if the axes name the series."""
+    """Return the layer that stands for each name.
+
+    None if axes name each series at its place, or titles the only one.
+    """
     named = [_named(graph) for graph in graphs]
-    if all(map(_has_names, graphs, named)):
+    if all(
+        all(map(graph.title.endswith, of)) or {name for _, name in graph.x.ticks} >= of.keys()
+        for graph, of in zip(graphs, named, strict=True)
+    ):
         return {}
     return {words: layer for each in named for words, layer in each.items()}
 
@@ -198,19 +172,11 @@ def named_layers(graphs: Sequence[Graph]) -> dict[str, Layer]:
 def _named(graph: Graph) -> dict[str, Layer]:
     """Return the layer that stands for each name, lines before dots and areas."""
     ranks = {"line": 0, "stairs": 0, "rate": 0, "band": 1}
-    layers = sorted(graph.layers, key=lambda layer: ranks.get(layer.shape, 2))
     found: dict[str, Layer] = {}
-    for layer in layers:
+    for layer in sorted(graph.layers, key=lambda layer: ranks.get(layer.shape, 2)):
         if words := layer.words or look_of(layer.look).words:
             found.setdefault(words, layer)
     return found
-
-
-def _has_names(graph: Graph, named: dict[str, Layer]) -> bool:
-    """Return True if the axis names each series at its place, or the title the only one."""
-    if all(graph.title.endswith(words) for words in named):
-        return True
-    return {name for _, name in graph.x.ticks} >= named.keys()
 
 
 def _sample(words: str, layer: Layer) -> Line2D | Patch:

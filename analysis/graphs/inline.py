@@ -4,7 +4,6 @@ Links, mail and print have them too. Geometry is that of templates/plots/plot.js
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
 from typing import Any
@@ -30,14 +29,6 @@ Places = np.ndarray[Any, np.dtype[Any]]
 """Pixels."""
 
 
-@dataclass(frozen=True)
-class FirstPicture:
-    """The picture of a graph, if it has one, and its legend: as HTML."""
-
-    picture: str
-    legend: str
-
-
 def board(
     groups: Iterable[GraphGroup | None], pictured: GraphGroup | None = None, wide: int = 1000
 ) -> dict[str, Any]:
@@ -50,7 +41,10 @@ def board(
     span, chosen = (0.0, latest(every)), pictured or next(iter(drawn), None)
     shown = chosen.graphs if chosen else ()
     first = {
-        graph.key: FirstPicture(inline(graph, wide, span) if graph in shown else "", legend(graph))
+        graph.key: {
+            "picture": inline(graph, wide, span) if graph in shown else "",
+            "legend": legend(graph),
+        }
         for graph in every
     }
     return {"graphs": board_data(drawn), "first": first}
@@ -69,11 +63,12 @@ def legend(graph: Graph) -> str:
 
 
 def _sample(layer: Layer) -> str:
+    colour = _colour(layer)
     if layer.shape in ("band", "boxes"):
-        return f'<rect x="4" y="2" width="18" height="10" fill="{_colour(layer)}" opacity=".4"/>'
+        return f'<rect x="4" y="2" width="18" height="10" fill="{colour}" opacity=".4"/>'
     if layer.shape == "dots":
-        return f'<circle cx="13" cy="7" r="4" fill="{_colour(layer)}"/>'
-    return f'<path stroke="{_colour(layer)}" stroke-width="2" d="M2 7h22"/>'
+        return f'<circle cx="13" cy="7" r="4" fill="{colour}"/>'
+    return f'<path stroke="{colour}" stroke-width="2" d="M2 7h22"/>'
 
 
 def _colour(layer: Layer) -> str:
@@ -152,9 +147,12 @@ class InlineFrame:
         dash = "2 3" if look.dash else _DASHES[(number or 0) % len(_DASHES)]
         stroke = f'stroke="{colour}" stroke-width="{look.width:g}"'
         dashed = f'{stroke} stroke-dasharray="{dash}"' if dash else stroke
-        x, y = self._held(layer)
+        across, up = _rates(layer) if layer.shape == "rate" else (layer.x, layer.y)
+        # What is far outside is held near the frame.
+        x, y = np.clip(self.x(across), -50, 5000), np.clip(self.y(up), -50, 5000)
         end = x if layer.end is None else self.x(layer.end)
         top = y if layer.top is None else self.y(layer.top)
+        ends = zip(x, y, end, top, strict=True)
         if layer.shape == "level":
             yield f'<path {dashed} d="M{self.left} {y[0]:.1f}h{self.width}"/>'
         elif layer.shape == "moments":
@@ -167,12 +165,10 @@ class InlineFrame:
             path = _line(np.append(x, x[::-1]), np.append(top, y[::-1]), is_stairs=False)
             yield f'<path fill="{colour}" fill-opacity=".25" d="{path}"/>'
         elif layer.shape == "boxes":
-            corners = zip(x, y, end, top, strict=True)
-            paths = _distinct(f"M{a:.0f} {b:.0f}H{c:.0f}V{d:.0f}H{a:.0f}" for a, b, c, d in corners)
+            paths = _distinct(f"M{a:.0f} {b:.0f}H{c:.0f}V{d:.0f}H{a:.0f}" for a, b, c, d in ends)
             opacity = 0.25 if look.faint else 1
             yield f'<path fill="{colour}" fill-opacity="{opacity}" d="{paths}"/>'
         elif layer.shape in ("bars", "arrows"):
-            ends = zip(x, y, end, top, strict=True)
             paths = _distinct(f"M{a:.0f} {b:.0f}L{c:.0f} {d:.0f}" for a, b, c, d in ends)
             yield f'<path {stroke} d="{paths}"/>'
         if layer.shape == "dots" or (look.every and layer.shape == "bars" and look.mark):
@@ -180,19 +176,13 @@ class InlineFrame:
             size = f'stroke-width="{7 if look.every else 4}" stroke-linecap="round"'
             yield f'<path stroke="{colour}" {size} d="{paths}"/>'
 
-    def _held(self, layer: Layer) -> tuple[Places, Places]:
-        """Return the places of a layer; those far outside are held near the frame."""
-        across, up = _rates(layer) if layer.shape == "rate" else (layer.x, layer.y)
-        return np.clip(self.x(across), -50, 5000), np.clip(self.y(up), -50, 5000)
-
 
 def _thin(layer: Layer, most: int) -> Layer:
     """Return few marks of many, at equal distances where each counts."""
     fewer = merged(layer, len(layer) // most)
     if len(fewer) <= 4 * most or layer.shape == "rate":
         return fewer
-    rows = np.linspace(0, len(layer) - 1, most).astype(np.int64)
-    return layer.at(rows)
+    return layer.at(np.linspace(0, len(layer) - 1, most).astype(np.int64))
 
 
 def _rates(layer: Layer) -> tuple[Numbers, Numbers]:
@@ -246,14 +236,11 @@ def ticks(axis: Axis, low: float, high: float, count: float) -> tuple[list[tuple
     if axis.log and high >= _DECADE * low:
         values = [10.0**power for power in range(ceil(log10(low)), floor(log10(high)) + 1)]
         return [(value / axis.scale, f"{value / size:,g}") for value in values], prefix + axis.unit
-    step = _round_step((high - low) / max(1.0, count))
+    rough = (high - low) / max(1.0, count)
+    power = 10.0 ** floor(log10(rough))
+    # 1, 2 or 5 times a power of ten.
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= 0.9999 * rough)
     places = max(0, -floor(log10(step / size) + 1e-9))
     values = [at * step for at in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
     labels = [(value / axis.scale, f"{value / size:,.{places}f}") for value in values]
     return labels, prefix + axis.unit
-
-
-def _round_step(rough: float) -> float:
-    """Return 1, 2 or 5 times a power of ten: the first that is at least `rough`."""
-    power = 10.0 ** floor(log10(rough))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= 0.9999 * rough)

@@ -35,7 +35,6 @@ from analysis.graphs.layers import (
     Axis,
     Graph,
     GraphGroup,
-    Layer,
     PaperSize,
     alone,
     holding,
@@ -50,13 +49,7 @@ from topologies.errors import UsageError
 class _PgfRenderer(RendererPgf):
     """Matplotlib's renderer, which measures text itself: LaTeX need not be installed."""
 
-    def get_text_width_height_descent(
-        self, s: str, prop: Any, ismath: Any
-    ) -> tuple[float, float, float]:
-        found: tuple[float, float, float] = RendererBase.get_text_width_height_descent(
-            self, s, prop, ismath
-        )
-        return found
+    get_text_width_height_descent = RendererBase.get_text_width_height_descent
 
 
 _PGF = (
@@ -111,12 +104,6 @@ class _Room:
         wide, high = _VALUE
         return min(5, int(self.wide * 72 / wide)), min(5, int(self.high * 72 / high))
 
-    def along(self, words: str) -> str:
-        return _filled(words, self.wide)
-
-    def upright(self, words: str) -> str:
-        return _filled(words, self.high)
-
 
 def _filled(words: str, inches: float) -> str:
     """Return lines of at most so many inches, unless a word is longer."""
@@ -131,7 +118,10 @@ def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
     with matplotlib.rc_context(_SETTINGS):
         graphs = [_in_unit(_fitted(graph)) for graph in group.graphs]
         across = size.across or size.fitting(len(graphs), 2 * size.columns - 1)
-        down = _in_rows(graphs, across, size.across is not None)
+        # If the panels of a row are set, the first of a quantity begins one.
+        by_quantity = size.across is not None
+        parts = [list(of) for _, of in groupby(graphs, lambda each: each.y.name * by_quantity)]
+        down = [of[at : at + across] for of in parts for at in range(0, len(of), across)]
         named = named_layers(graphs)
         high = min(size.panel, PAGE / len(down))
         room = _Room((size.inches - _BEFORE) / across, high - _AROUND)
@@ -139,40 +129,22 @@ def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
         height = high * len(down) + 0.4 + _LEGEND * lines
         figure = Figure(figsize=(size.inches, height), layout="constrained")
         FigureCanvasAgg(figure)
-        rows = _on_axes(figure, down, across)
+        every = figure.subplots(len(down), across, squeeze=False)
+        rows = [list(zip(row, of, strict=False)) for row, of in zip(every, down, strict=True)]
         end = latest(graphs) * TIME.scale or 1.0
         for axes, graph in chain(*rows):
             _draw(axes, graph, end, room)
+        for row, of in zip(every, down, strict=True):
+            for axes in row[len(of) :]:
+                axes.set_axis_off()
         _share_labels(rows, room)
         if named:
             draw_legend(figure, named)
-        _explain(figure, group.caption)
+        # The first sentence says what bands, boxes and dots are.
+        sentence = group.caption.partition(". ")[0].rstrip(".") + "." * bool(group.caption)
+        words = textwrap.fill(sentence, int(size.inches * 72 / 3.1))
+        figure.supxlabel(words, x=0.01, ha="left", fontsize=6, color="0.35")
         return figure
-
-
-def _in_rows(graphs: Sequence[Graph], across: int, by_quantity: bool) -> list[list[Graph]]:
-    """Return the rows of panels; `by_quantity` the first of a quantity begins one."""
-    parts = groupby(graphs, lambda graph: graph.y.name if by_quantity else "")
-    quantities = (list(part) for _, part in parts)
-    return [part[at : at + across] for part in quantities for at in range(0, len(part), across)]
-
-
-def _on_axes(figure: Figure, down: Sequence[Sequence[Graph]], across: int) -> list[Row]:
-    every = figure.subplots(len(down), across, squeeze=False)
-    for places, graphs in zip(every, down, strict=True):
-        for axes in places[len(graphs) :]:
-            axes.set_axis_off()
-    return [
-        list(zip(places, graphs, strict=False)) for places, graphs in zip(every, down, strict=True)
-    ]
-
-
-def _explain(figure: Figure, caption: str) -> None:
-    """Write the first sentence of the caption below: it says what bands, boxes and dots are."""
-    sentence = caption.partition(". ")[0].rstrip(".") + "."
-    wide = int(figure.get_figwidth() * 72 / 3.1)
-    words = textwrap.fill(sentence, wide) if caption else ""
-    figure.supxlabel(words, x=0.01, ha="left", fontsize=6, color="0.35")
 
 
 def paper_file(group: GraphGroup, ending: str, size: PaperSize) -> bytes:
@@ -217,12 +189,12 @@ def write_pictures(
 
 
 def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
-    label = safe_name(view.direction.capture)
+    label, number = safe_name(view.direction.capture), view.direction.connection
     for graph in view.graphs:
         of_all = graph.key in ("fairness", "jain")
-        which = "" if of_all else f"{view.direction.short_name}_"
+        which = "" if of_all else f"_{number}_{'a2b' if view.direction.forward else 'b2a'}"
         if graph.layers:
-            yield f"{label}_{which}{graph.key}", graph
+            yield f"{label}{which}_{graph.key}", graph
 
 
 def _fitted(graph: Graph) -> Graph:
@@ -237,29 +209,23 @@ def _fitted(graph: Graph) -> Graph:
 
 def _in_unit(graph: Graph) -> Graph:
     """Return the graph with a prefix in the units of its axes, as a paper writes them."""
-    return replace(
-        graph, x=_prefixed(graph.x, _reach(graph, 0)), y=_prefixed(graph.y, _reach(graph, 1))
-    )
-
-
-def _reach(graph: Graph, axis: int) -> float:
-    ends = [
-        float(np.abs(column).max(initial=0))
+    across = [column for layer in graph.layers for column in (layer.x, layer.end)]
+    up = [
+        column
         for layer in graph.layers
-        for column in ((layer.x, layer.end), (_heights(layer), layer.top))[axis]
-        if column is not None
+        for column in (
+            steepness(layer)[1] if layer.shape == "rate" and len(layer) else layer.y,
+            layer.top,
+        )
     ]
-    ends.extend((graph.x, graph.y)[axis].range or ())
-    return max(ends, default=0.0) * (graph.x, graph.y)[axis].scale
+    return replace(graph, x=_prefixed(graph.x, across), y=_prefixed(graph.y, up))
 
 
-def _heights(layer: Layer) -> Numbers:
-    return steepness(layer)[1] if layer.shape == "rate" and len(layer) else layer.y
-
-
-def _prefixed(axis: Axis, reach: float) -> Axis:
+def _prefixed(axis: Axis, columns: Sequence[Numbers | None]) -> Axis:
     if axis.unit not in ("B", "bit/s"):
         return axis
+    ends = [float(np.abs(each).max(initial=0)) for each in columns if each is not None]
+    reach = max((*ends, *(axis.range or ())), default=0.0) * axis.scale
     factor, prefix = next((each for each in _PREFIXES if reach >= each[0]), (1.0, ""))
     return replace(axis, unit=prefix + axis.unit, scale=axis.scale / factor)
 
@@ -276,8 +242,8 @@ def _draw(axes: Axes, graph: Graph, end: float, room: _Room) -> None:
     heading = graph.title
     if heading.lower().partition(",")[0] == graph.y.label:  # which is written next to the axis
         heading = heading.partition(",")[2].lstrip()
-    if "\n" in room.along(heading):
-        heading = ",\n".join(room.along(part) for part in heading.split(", "))
+    if "\n" in _filled(heading, room.wide):
+        heading = ",\n".join(_filled(part, room.wide) for part in heading.split(", "))
     axes.set_title(heading, loc="left", pad=3)
 
 
@@ -306,11 +272,11 @@ def _share_labels(rows: Sequence[Row], room: _Room) -> None:
             under = below[place][1] if place < len(below) else None
             left = row[place - 1][1] if place else None
             if under is None or under.x.name != graph.x.name:
-                axes.set_xlabel(room.along(graph.x.name))
+                axes.set_xlabel(_filled(graph.x.name, room.wide))
             elif graph.over_time and under.over_time:
                 axes.tick_params(labelbottom=False)
             if left is None or left.y.name != graph.y.name:
-                axes.set_ylabel(room.upright(graph.y.name))
+                axes.set_ylabel(_filled(graph.y.name, room.high))
             elif graph.y.range and graph.y == left.y:
                 axes.tick_params(labelleft=False)
 
