@@ -8,7 +8,7 @@ import numpy as np
 from analysis.fmt import rate, seconds
 from analysis.graphs.layers import BLACK, BLUE, GREEN, PURPLE, RETRANSMITTED, VERMILLION
 from analysis.graphs.stored import FRAME_HEADERS, Columns, StagedTrial
-from analysis.table import Whole
+from analysis.table import Truths, Whole
 
 STAGE_WIDE, _HIGH = 1100, 158  # px
 _LEFT, _RIGHT = 122, STAGE_WIDE - 136
@@ -32,11 +32,8 @@ def stage_frames(trials: Sequence[StagedTrial]) -> str:
     )
 
 
-def _is_again(sent: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    is_again: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.isin(
-        sent["kind"], list(RETRANSMITTED)
-    ) & (sent["length"] > 0)
-    return is_again
+def _is_again(sent: Columns) -> Truths:
+    return np.asarray(np.isin(sent["kind"], list(RETRANSMITTED)) & (sent["length"] > 0))
 
 
 class StageFrame:
@@ -52,22 +49,16 @@ class StageFrame:
         size = 8 * (staged.sent["length"] + FRAME_HEADERS)
         wire = 1e9 * size / self.shape.rate if self.shape.rate else 0 * size
         self.leave = np.maximum(self.join, self.arrived - wire.astype(np.int64))
-        self.slots = max(3, min(_MOST_SLOTS, self._most_waiting())) if self.shape.rate else 0
+        came = self.arrived >= 0
+        joins, leaves = np.sort(self.join[came]), np.sort(self.leave[came])
+        left = np.searchsorted(leaves, joins, side="right")
+        waiting = int((np.arange(1, len(joins) + 1) - left).max(initial=0))
+        self.slots = max(3, min(_MOST_SLOTS, waiting)) if self.shape.rate else 0
         room = _RIGHT - _LEFT - self.slots * _SLOT
         longest = float(wire.max(initial=1))
         part = min(0.85, max(0.25, self.delay / (self.delay + longest))) if self.shape.rate else 1
         self.queue = _LEFT + room * part
         self.wire = self.queue + self.slots * _SLOT
-
-    def _most_waiting(self) -> int:
-        came = self.arrived >= 0
-        joins, leaves = np.sort(self.join[came]), np.sort(self.leave[came])
-        left = np.searchsorted(leaves, joins, side="right")
-        return int((np.arange(1, len(joins) + 1) - left).max(initial=0))
-
-    @property
-    def still(self) -> Iterator[str]:
-        return self._pipes()
 
     @property
     def moving(self) -> Iterator[str]:
@@ -83,7 +74,8 @@ class StageFrame:
             f' aria-label="One moment of the stage">{"".join((*self.still, *self.moving))}</svg>'
         )
 
-    def _pipes(self) -> Iterator[str]:
+    @property
+    def still(self) -> Iterator[str]:
         nodes = self.shape.nodes
         for x, y, wide, high in (
             (_LEFT, _DATA - 13, self.queue - _LEFT, 26),

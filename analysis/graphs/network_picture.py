@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from math import log10
 
-from topologies.spec import Channel, Link, TopologySpec
+from topologies.spec import Link, TopologySpec
 
 _COLUMN, _ROW = 184, 62  # px between nodes
 _WIDE, _HIGH = 60, 34  # px of a node
@@ -39,20 +39,16 @@ def network_picture(network: TopologySpec) -> str:
     width, height = right - left + _WIDE + 2 * _EDGE, low - top + _HIGH + 2 * _EDGE + 34
     corner = f"{left - _WIDE / 2 - _EDGE:g} {top - _HIGH / 2 - _EDGE - 20:g}"
     drawn = [*_links(network, places), *(_drawn(box) for box in boxes)]
+    links = ", ".join(
+        f"{link.left} to {link.right}" + (f" ({'; '.join(words)})" if words else "")
+        for link in network.links[:8]
+        for words in (_settings(link),)
+    )
     return (
         f'<svg class="network" viewBox="{corner} {width:g} {height:g}" role="img"'
-        f' aria-label="{escape(_described(network))}" style="max-width: {width:g}px">'
+        f' aria-label="The network: {escape(links)}" style="max-width: {width:g}px">'
         f"{''.join(drawn)}</svg>"
     )
-
-
-def _described(network: TopologySpec) -> str:
-    links = ", ".join(
-        f"{link.left} to {link.right}"
-        + (f" ({words})" if (words := "; ".join(_settings(link))) else "")
-        for link in network.links[:8]
-    )
-    return f"The network: {links}"
 
 
 def _boxes(network: TopologySpec) -> Iterable[_Box]:
@@ -60,17 +56,12 @@ def _boxes(network: TopologySpec) -> Iterable[_Box]:
     spine = _spine(network)
     column = {name: at * _COLUMN for at, name in enumerate(spine)}
     yield from (_Box((name,), network.kind(name), (column[name], 0.0)) for name in spine)
-    ends = {spine[0]: spine[1], spine[-1]: spine[-2]} if len(spine) > 2 else {}
-    inner = spine[1:-1] or spine
-    for switch in inner:
+    for switch in spine[1:-1] or spine:
         peers = (port.peer for port in network.ports_of[switch])
-        hanging = tuple(name for name in peers if name not in spine)
         x = column[switch]
-        if len(inner) > 1 and switch == ends.get(spine[0]):
-            x -= _COLUMN
-        elif len(inner) > 1 and switch == ends.get(spine[-1]):
-            x += _COLUMN
-        yield from _stacked(network, hanging, x)
+        if len(spine) > 3:
+            x += _COLUMN * ((switch == spine[-2]) - (switch == spine[1]))
+        yield from _stacked(network, tuple(name for name in peers if name not in spine), x)
 
 
 def _stacked(network: TopologySpec, names: tuple[str, ...], x: float) -> Iterable[_Box]:
@@ -106,20 +97,17 @@ def _links(network: TopologySpec, places: dict[str, Place]) -> Iterable[str]:
 
 def _link(link: Link, start: Place, end: Place) -> str:
     channel = link.rightward or link.leftward
-    width = _THIN if channel is None else _thickness(channel)
     (x1, y1), (x2, y2) = start, end
     kind = "cable" if channel is None else "pipe"
+    width = _THIN
+    if channel:  # by the logarithm of the rate: 100 kbit/s is thin, 1 Gbit/s thick
+        share = (log10(channel.bandwidth.base) - 5) / 4
+        width = round(_THIN + 1 + (_THICK - _THIN - 1) * min(1.0, max(0.0, share)), 1)
     line = (
         f'<line class="{kind}" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"'
         f' stroke-width="{width:g}"/>'
     )
     return line + "".join(_words(_settings(link, x2 >= x1), (x1 + x2) / 2, (y1 + y2) / 2, x1 == x2))
-
-
-def _thickness(channel: Channel) -> float:
-    """Return the width by the logarithm of the rate: 100 kbit/s is thin, 1 Gbit/s thick."""
-    share = (log10(channel.bandwidth.base) - 5) / 4
-    return round(_THIN + 1 + (_THICK - _THIN - 1) * min(1.0, max(0.0, share)), 1)
 
 
 def _words(lines: Sequence[str], x: float, y: float, upright: bool) -> Iterable[str]:
@@ -137,29 +125,22 @@ def _settings(link: Link, is_rightward: bool = True) -> list[str]:
     channel = link.rightward or link.leftward
     if channel is None:
         return []
-    first = [str(channel.bandwidth), *([str(channel.delay)] if channel.delay.base else [])]
-    second = [
-        *([f"{channel.loss} loss"] if channel.loss.base else []),
-        *([f"jitter {channel.jitter}"] if channel.jitter.base else []),
-    ]
+    delay = f", {channel.delay}" * bool(channel.delay.base)
+    second = [f"{channel.loss} loss"] * bool(channel.loss.base)
+    second += [f"jitter {channel.jitter}"] * bool(channel.jitter.base)
     queue = channel.discipline if channel.discipline != "fifo" else "queue"
-    way = _way(link, is_rightward)
-    lines = [f"{way} {', '.join(first)}".strip(), ", ".join(second), f"{queue} {channel.queue}"]
+    way, arrives_right = "", bool(link.rightward) is is_rightward
+    if not (link.rightward and link.leftward):
+        way = "\N{RIGHTWARDS ARROW} " if arrives_right else "\N{LEFTWARDS ARROW} "
+    lines = [f"{way}{channel.bandwidth}{delay}", ", ".join(second), f"{queue} {channel.queue}"]
     return [line for line in lines if line]
-
-
-def _way(link: Link, is_rightward: bool) -> str:
-    if link.rightward and link.leftward:
-        return ""
-    return "\N{RIGHTWARDS ARROW}" if bool(link.rightward) is is_rightward else "\N{LEFTWARDS ARROW}"
 
 
 def _drawn(box: _Box) -> str:
     x, y = box.place
     corner = 6 if box.kind == "host" else _HIGH / 2
-    several = (
-        f'<text class="count" x="{x:g}" y="{y + _HIGH / 2 + 14:g}">{len(box.names)} hosts</text>'
-    )
+    count = f"{len(box.names)} hosts</text>"
+    several = f'<text class="count" x="{x:g}" y="{y + _HIGH / 2 + 14:g}">{count}'
     return (
         f'<rect class="{box.kind}" x="{x - _WIDE / 2:g}" y="{y - _HIGH / 2:g}" width="{_WIDE}"'
         f' height="{_HIGH}" rx="{corner:g}"/>'

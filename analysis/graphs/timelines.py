@@ -56,8 +56,8 @@ def _reported(blocks: SackBlocks, duplicate: bool) -> Layer:
 
 def draw_limits(direction: CaptureDirection) -> Graph:
     """Draw a band of boxes, each as high as its cause's share of the interval."""
-    layers = [_limit_layer(direction.limits, look) for look in _LIMIT_LOOKS if direction.limits]
-    return plain("limits", *layers)
+    limits = direction.limits
+    return plain("limits", *(_limit_layer(limits, look) for look in _LIMIT_LOOKS if limits))
 
 
 def _limit_layer(limits: LimitIntervals, look: str) -> Layer:
@@ -75,8 +75,8 @@ def _limit_layer(limits: LimitIntervals, look: str) -> Layer:
 
 def draw_throughput(direction: CaptureDirection) -> Graph:
     sent = direction.sent
-    both = Layer("throughput", "rate", sent.time, sent.carried), goodput(direction, "goodput")
-    return plain("throughput", *both)
+    both = Layer("throughput", "rate", sent.time, sent.carried)
+    return plain("throughput", both, goodput(direction, "goodput"))
 
 
 def goodput(direction: CaptureDirection, look: str, words: str = "") -> Layer:
