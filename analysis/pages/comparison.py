@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import inf, log
 from pathlib import Path
 from statistics import fmean, median
@@ -23,7 +24,6 @@ from analysis.reporting.run_graphs import DrawnCourse, over_time
 from analysis.statistics.paired_tests import (
     COPIES,
     FEWEST,
-    SIGNIFICANT,
     Paired,
     fewest_seeds,
     holm,
@@ -47,23 +47,17 @@ class ComparedSide:
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    @property
-    def labels(self) -> dict[str, str]:
-        conditions = self.results.run.conditions if self.results else ()
-        return {condition.name: condition.label for condition in conditions}
-
 
 def side_of_run(letter: str, path: Path) -> ComparedSide:
     """Return the run in `path`. Raises UsageError where there is none."""
     problems = Problems()
     run = read_run(path, problems)
-    results = measure_all(run, problems)
+    results, manifest = measure_all(run, problems), run.manifest
     rows = [
         (measured.trial.condition.name, measured.trial.seed, flow.row)
         for measured in results.measured
         for flow in measured.flows
     ]
-    manifest = run.manifest
     settings = {
         "experiment": run.experiment,
         **run.parameters,
@@ -72,15 +66,11 @@ def side_of_run(letter: str, path: Path) -> ComparedSide:
         "kernel": manifest.kernel.release,
         "tcplab": manifest.tcplab,
     }
-    warnings = (
-        ()
-        if run.is_complete
-        else (f"{letter} is marked {run.status}: its figures are not evidence.",)
-    )
+    warning = f"{letter} is marked {run.status}: its figures are not evidence."
+    warnings = () if run.is_complete else (warning,)
     name = f"{run.experiment}/{manifest.id or path.name}"
-    return ComparedSide(
-        letter, name, settings, _values(rows), results, tuple(problems.found), warnings
-    )
+    found = tuple(problems.found)
+    return ComparedSide(letter, name, settings, _values(rows), results, found, warnings)
 
 
 def side_of_points(
@@ -135,17 +125,13 @@ class ComparedResult:
 
     @property
     def is_shown(self) -> bool:
-        return any(pair and _differs(pair) for pair in self.against)
+        return any(pair and pair.shows_difference for pair in self.against)
 
     @property
     def apart(self) -> float:
         """The largest distance from the first side: a logarithm, or a share of the values."""
-        return max((self._apart(pair) for pair in self.against if pair), default=0.0)
-
-    def _apart(self, pair: Paired) -> float:
-        if pair.scale == "ratio":
-            return abs(log(pair.estimate)) if 0 < pair.estimate < inf else inf
-        return abs(pair.estimate) / max([1e-9, *(abs(max(v)) for v in self.values if v)])
+        most = max([1e-9, *(abs(max(values)) for values in self.values if values)])
+        return max((_apart(pair, most) for pair in self.against if pair), default=0.0)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -159,19 +145,19 @@ class ComparedResult:
                 [around.low, around.high] if (around := median_interval(values)) else None
                 for values in self.values
             ],
-            "against_first": [
-                pair
-                and {
-                    "scale": pair.scale,
-                    "estimate": pair.estimate,
-                    "low": pair.low,
-                    "high": pair.high,
-                    "seeds": pair.count,
-                    "p": pair.p,
-                }
-                for pair in self.against
-            ],
+            "against_first": [pair and _data(pair) for pair in self.against],
         }
+
+
+def _apart(pair: Paired, most: float) -> float:
+    if pair.scale == "ratio":
+        return abs(log(pair.estimate)) if 0 < pair.estimate < inf else inf
+    return abs(pair.estimate) / most
+
+
+def _data(pair: Paired) -> dict[str, Any]:
+    names = ("scale", "estimate", "low", "high")
+    return {name: getattr(pair, name) for name in names} | {"seeds": pair.count, "p": pair.p}
 
 
 _SEEN, _FEWEST_ROWS = 0.05, 8
@@ -200,10 +186,10 @@ class SideComparison:
                 f"Not shown: the sides share {most:,} seeds, and a difference takes {needed}."
                 " The figures say what happened in these runs."
             )
-        shown, tested = sum(result.is_shown for result in self.results), len(self.results)
+        shown = sum(result.is_shown for result in self.results)
         return (
-            f"Shown to differ: {shown} of {tested} quantities. Each is tested for itself, so about"
-            " one in twenty would by chance."
+            f"Shown to differ: {shown} of {len(self.results)} quantities. Each is tested for"
+            " itself, so about one in twenty would by chance."
         )
 
     @property
@@ -239,46 +225,47 @@ def compared(sides: Sequence[ComparedSide]) -> SideComparison:
 
 
 def _results(sides: Sequence[ComparedSide]) -> tuple[ComparedResult, ...]:
+    """Return the results by condition; p is corrected over the tests of one metric."""
+    runs = [side.results.run for side in sides if side.results]
+    labels = {condition.name: condition.label for run in runs for condition in run.conditions}
     conditions = dict.fromkeys(condition for side in sides for condition, _ in side.values)
-    against = {
-        (condition, metric): [_paired(sides[0], side, condition, metric) for side in sides[1:]]
-        for condition in conditions
-        for metric in columns().values()
-        if any((condition, metric.name) in side.values for side in sides)
-    }
-    for metric in dict.fromkeys(metric for _, metric in against):
-        rows = [row for (_, of), row in against.items() if of == metric]
-        tested = [pair.p for row in rows for pair in row if pair]
-        corrected = iter(holm(tested) if tested else [])
-        for row in rows:
-            row[:] = [pair and replace(pair, p=next(corrected)) for pair in row]
-    return tuple(_result(sides, *place, tuple(row)) for place, row in against.items())
+    found: dict[tuple[str, str], ComparedResult] = {}
+    for name, metric in columns().items():
+        values = {
+            condition: [side.values.get((condition, name), {}) for side in sides]
+            for condition in conditions
+        }
+        against = {
+            condition: [_paired(of[0], other) for other in of[1:]]
+            for condition, of in values.items()
+            if any(of)
+        }
+        corrected = iter(holm([pair.p for pairs in against.values() for pair in pairs if pair]))
+        for condition, pairs in against.items():
+            judged = tuple(pair and replace(pair, p=next(corrected)) for pair in pairs)
+            label = labels.get(condition, condition)
+            found[condition, name] = _result(label, metric, values[condition], judged)
+    places = product(conditions, columns())
+    return tuple(found[place] for place in places if place in found)
 
 
-def _paired(
-    first: ComparedSide, second: ComparedSide, condition: str, metric: Metric
-) -> Paired | None:
-    one, other = (side.values.get((condition, metric.name), {}) for side in (first, second))
-    seeds = sorted(one.keys() & other.keys())
-    if not seeds:
-        return None
-    return paired([one[seed] for seed in seeds], [other[seed] for seed in seeds])
+def _paired(first: dict[int, float], second: dict[int, float]) -> Paired | None:
+    seeds = sorted(first.keys() & second.keys())
+    return paired([first[seed] for seed in seeds], [second[seed] for seed in seeds])
 
 
 def _result(
-    sides: Sequence[ComparedSide],
     condition: str,
     metric: Metric,
+    by_seed: Sequence[dict[int, float]],
     against: tuple[Paired | None, ...],
 ) -> ComparedResult:
     """Return the result, with rates of more than ten Mbit/s in Mbit/s."""
-    values = [tuple(side.values.get((condition, metric.name), {}).values()) for side in sides]
+    values, unit = [tuple(of.values()) for of in by_seed], metric.unit
     most = max((value for of in values for value in of), default=0.0)
-    unit = metric.unit
     if unit == "kbit/s" and most >= 10 * _MBIT:
         unit, values = "Mbit/s", [tuple(value / _MBIT for value in of) for of in values]
-    labels = {name: label for side in sides for name, label in side.labels.items()}
-    return ComparedResult(labels.get(condition, condition), metric, unit, tuple(values), against)
+    return ComparedResult(condition, metric, unit, tuple(values), against)
 
 
 def _cell(values: Sequence[float]) -> str:
@@ -290,17 +277,13 @@ def _cell(values: Sequence[float]) -> str:
     return f"{written(around.median)} ({written(around.low)} to {written(around.high)})"
 
 
-def _differs(pair: Paired) -> bool:
-    return pair.p < SIGNIFICANT and pair.clear_of_neutral
-
-
 def _difference(pair: Paired | None, unit: str) -> str:
     if pair is None:
         return NOTHING
     what = " times" if pair.scale == "ratio" else f" {unit}".rstrip()
     if pair.low is None or pair.high is None:
         return f"{written(pair.estimate)}{what}" + (f", {COPIES}" if pair.copies else "")
-    verdict = "differs" if _differs(pair) else "not shown to differ"
+    verdict = "differs" if pair.shows_difference else "not shown to differ"
     if pair.low == pair.high:
         return f"{written(pair.estimate)}{what}, {verdict}"
     places = decimals(pair.low, pair.high, pair.neutral if pair.scale == "ratio" else None)
@@ -352,16 +335,16 @@ def print_comparison(comparison: SideComparison, console: Console) -> None:
         console.print(f"{side.letter}: {side.name}", highlight=False, soft_wrap=True)
     console.print(comparison.sentence, highlight=False)
     letters = [side.letter for side in comparison.sides]
-    settings = Table("Settings that differ", *letters)
-    for name, values in comparison.differing.items():
-        settings.add_row(name, *values)
     if comparison.differing:
+        settings = Table("Settings that differ", *letters)
+        for name, values in comparison.differing.items():
+            settings.add_row(name, *values)
         console.print(settings)
     table = Table("Result", *letters, *(f"{letter} against {letters[0]}" for letter in letters[1:]))
     several = len({result.condition for result in comparison.results}) > 1
     for result in comparison.results:
         if result.metric.name in _SHORT:
-            where = f"{result.condition}: " if several else ""
+            where = f"{result.condition}: " * several
             name = where + with_unit(result.metric.title, result.unit)
             table.add_row(name, *result.cells, *result.differences)
     console.print(table)

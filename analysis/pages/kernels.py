@@ -92,21 +92,23 @@ def compared(figures: Iterable[KernelFigure]) -> list[KernelFigure]:
     measured = tuple(figures)
     pairs = [paired(figure.old, figure.new) for figure in measured]
     corrected = holm([pair.p if pair else 1.0 for pair in pairs])
-    judged = zip(measured, pairs, corrected, strict=True)
-    return [_compared(figure, pair, p) if pair else figure for figure, pair, p in judged]
+    return [
+        _compared(figure, pair, p) if pair else figure
+        for figure, pair, p in zip(measured, pairs, corrected, strict=True)
+    ]
 
 
 def _compared(figure: KernelFigure, pair: Paired, p: float) -> KernelFigure:
-    low, high = (pair.estimate, pair.estimate) if pair.copies else (pair.low, pair.high)
+    ends = (pair.estimate, pair.estimate) if pair.copies else (pair.low, pair.high)
     return structs.replace(
         figure,
         scale=pair.scale,
         count=pair.count,
         estimate=pair.estimate,
-        low=low,
-        high=high,
+        low=ends[0],
+        high=ends[1],
         p=p,
-        verdict=_verdict(pair, p, (low, high), figure.old),
+        verdict=_verdict(pair, p, ends, figure.old),
     )
 
 
@@ -115,18 +117,16 @@ def _verdict(
 ) -> DifferenceVerdict:
     """Return larger or smaller if `p` shows a difference above `LEAST`, alike below it."""
     low, high = ends
-    if low is None or high is None:
-        return DifferenceVerdict.UNSHOWN
-    if pair.scale == "ratio":
-        least, most = 1 / (1 + LEAST), 1 + LEAST
-    else:
+    least, most = 1 / (1 + LEAST), 1 + LEAST
+    if pair.scale == "difference":
         most = LEAST * fmean(abs(value) for value in old if not isnan(value))
         least = -most
-    if least <= low and high <= most:
-        return DifferenceVerdict.ALIKE
-    if pair.copies or least < pair.estimate < most:
-        return DifferenceVerdict.UNSHOWN
-    return verdict_of(pair, p)
+    if low is not None and high is not None:
+        if least <= low and high <= most:
+            return DifferenceVerdict.ALIKE
+        if not pair.copies and not least < pair.estimate < most:
+            return verdict_of(pair, p)
+    return DifferenceVerdict.UNSHOWN
 
 
 class ComparedCase(Struct, frozen=True):
@@ -162,36 +162,8 @@ class ComparisonFile(Provenance, frozen=True):
         return [figure for case in self.cases for figure in case.figures]
 
 
-def read_comparison(path: Path) -> ComparisonFile:
-    """Return the comparison in `path`. Raises UsageError without one, TcplabError."""
-    command = "./tcplab kernel compare"
-    return read_main(ComparisonFile, path, "comparison.json", command)
-
-
 _WAYS = 3
 """Each script is run over IPv4, IPv6, and IPv4 in addresses of IPv6."""
-
-
-def script_sentences(
-    scripts: ScriptsOnBoth, old: str, new: str, most: int | None = None
-) -> list[str]:
-    """Return sentences on the scripts, at most `most` names of a kind; empty if none ran."""
-    if not scripts.cases:
-        return []
-    named = {
-        f"pass on {old} only": scripts.only_old,
-        f"pass on {new} only": scripts.only_new,
-        "pass on neither": scripts.neither,
-    }
-    both = scripts.cases - sum(map(len, named.values()))
-    return [
-        f"Of {scripts.cases} packetdrill scripts {both} pass on both kernels.",
-        *(
-            f"{len(cases)} {what}: {_listed(cases, most)}."
-            for what, cases in named.items()
-            if cases
-        ),
-    ]
 
 
 def _listed(cases: Sequence[str], most: int | None) -> str:
@@ -244,13 +216,27 @@ class KernelReport:
         )
 
     def scripts(self, most: int | None = None) -> list[str]:
-        """Sentences on the kernels' own packetdrill scripts (script_sentences)."""
-        return script_sentences(self.facts.scripts, *self.names, most)
+        """Say how the kernels' packetdrill scripts ended, at most `most` names of a kind."""
+        scripts, (old, new) = self.facts.scripts, self.names
+        if not scripts.cases:
+            return []
+        named = {
+            f"pass on {old} only": scripts.only_old,
+            f"pass on {new} only": scripts.only_new,
+            "pass on neither": scripts.neither,
+        }
+        both = scripts.cases - sum(map(len, named.values()))
+        kinds = [(len(cases), what, _listed(cases, most)) for what, cases in named.items() if cases]
+        return [
+            f"Of {scripts.cases} packetdrill scripts {both} pass on both kernels.",
+            *(f"{count} {what}: {listed}." for count, what, listed in kinds),
+        ]
 
 
 def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
     """Write kernels.html into `out`, or into `path`. Raises UsageError, TcplabError."""
-    facts, folder = read_comparison(path), out or path
+    facts = read_main(ComparisonFile, path, "comparison.json", "./tcplab kernel compare")
+    folder = out or path
     report = KernelReport(facts, folder / "kernels.html")
     group = _ratios(report)
     context = {
