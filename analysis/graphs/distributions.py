@@ -1,12 +1,13 @@
 """Layers of distributions (curves and boxes), and of medians with ranges over a sweep."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.graphs.capture import Numbers
 from analysis.graphs.layers import (
@@ -23,6 +24,7 @@ from analysis.graphs.layers import (
     spread,
 )
 
+Floats = NDArray[np.floating[Any]]
 MOST_STEPS = 400
 """Steps of a curve and dots of a box; of more values, evenly spread quantiles look the same."""
 SHARE = Axis("share", "%", 100.0, zero=True, range=(0.0, 1.03))
@@ -31,12 +33,7 @@ _BOX = SeriesLook("", DOT.colour, faint=True)
 _STROKE = SeriesLook("", DOT.colour, width=1.2)
 
 
-def half() -> Layer:
-    """Return the line at which the medians are."""
-    return level(0.5, "half of them: the median")
-
-
-def curve(words: str, ordered: Numbers, series: int, has_mark: bool = True) -> list[Layer]:
+def curve(words: str, ordered: Numbers, series: int) -> list[Layer]:
     """Return the cumulative distribution of ordered values, and its median as a mark."""
     ended = ordered[np.isfinite(ordered)]
     if not len(ended):
@@ -52,7 +49,18 @@ def curve(words: str, ordered: Numbers, series: int, has_mark: bool = True) -> l
         Layer(line, "stairs", x, y, words=words, series=series),
         Layer(look, "dots", middle, np.array([0.5]), words=words, series=series),
     ]
-    return layers if has_mark and np.isfinite(middle).all() else layers[:1]
+    return layers if np.isfinite(middle).all() else layers[:1]
+
+
+def curves(
+    key: str, title: str, axis: Axis, lines: Mapping[str, Floats], share: Axis = SHARE
+) -> tuple[Graph, ...]:
+    """Return a graph of the distribution of each line's values; none without a finite value."""
+    layers = list[Layer]()
+    for series, (words, values) in enumerate(lines.items()):
+        layers += curve(words, np.sort(values), series)
+    half = level(0.5, "half of them: the median")
+    return (Graph(key, title, "", axis, share, (*layers, half)),) if layers else ()
 
 
 def fewer(ordered: Numbers) -> Numbers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -33,8 +33,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+class _Files:
+    """What is written as files of one stem."""
+
+    def files(self, stem: str, ending: str) -> list[tuple[str, bytes]]:
+        """Return the names and contents of all files."""
+        raise NotImplementedError
+
+    def save(self, file: Path | str) -> list[Path]:
+        place = Path(file)
+        files = self.files(place.stem, place.suffix.removeprefix("."))
+        rendering.write(place.parent, files, "figure")
+        return [place.parent / name for name, _ in files]
+
+
 @dataclass(frozen=True)
-class PaperTable:
+class PaperTable(_Files):
     """A table: `save` writes it as LaTeX and as CSV; `keys` columns say what a row is."""
 
     listing: Listing
@@ -50,27 +64,23 @@ class PaperTable:
         """The table as LaTeX (booktabs, tabularx); columns that do not fit form further blocks."""
         about = " ".join(map(_escaped, (f"{self.listing.title}.", *self.listing.notes)))
         columns = list(zip(self.listing.head, *self.listing.rows, strict=True))
-        keys, others = columns[: self.keys], columns[self.keys :]
+        others = columns[self.keys :]
         fitting = max(1, int(self.size.inches / _WIDE) - self.keys)
-        blocks = [
-            _latex_block([*keys, *others[at : at + fitting]], self.keys)
-            for at in range(0, max(1, len(others)), fitting)
-        ]
+        blocks = []
+        for at in range(0, max(1, len(others)), fitting):
+            shown = [*columns[: self.keys], *others[at : at + fitting]]
+            head, *rows = (" & ".join(map(_escaped, row)) for row in zip(*shown, strict=True))
+            figures, body = len(shown) - self.keys, " \\\\\n".join(rows)
+            blocks.append(_BLOCK.format(keys=self.keys, others=figures, head=head, rows=body))
         return _LATEX.format(about=about, blocks="\n\\par\\medskip\n".join(blocks))
 
-    def files(self, stem: str) -> list[tuple[str, bytes]]:
+    def files(self, stem: str, ending: str = "tex") -> list[tuple[str, bytes]]:
         return [(f"{stem}.tex", self.latex.encode()), (f"{stem}.csv", self.data.encode())]
 
-    def save(self, file: Path | str) -> list[Path]:
-        place = Path(file)
-        return written(place, self.files(place.stem))
-
     def _repr_html_(self) -> str:
-        head, *rows = (
-            "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-            for tag, cells in (("th", self.listing.head), *(("td", r) for r in self.listing.rows))
-        )
-        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+        rows = [("th", self.listing.head), *(("td", row) for row in self.listing.rows)]
+        cells = ("".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) for tag, row in rows)
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
 
 _ESCAPES = {
@@ -109,18 +119,6 @@ _WIDE = 0.85
 """Inches of a column, in which LaTeX breaks lines."""
 
 
-def _latex_block(columns: Sequence[Sequence[str]], keys: int) -> str:
-    head, *rows = (" & ".join(map(_escaped, row)) for row in zip(*columns, strict=True))
-    others = len(columns) - keys
-    body = " \\\\\n".join(rows)
-    return _BLOCK.format(keys=keys, others=others, head=head, rows=body)
-
-
-def written(place: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
-    rendering.write(place.parent, files, "figure")
-    return [place.parent / name for name, _ in files]
-
-
 Kind = Literal["series", "shares", "cdf", "box", "grid", "table"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 TABLES = ("tex", "csv")
@@ -149,30 +147,37 @@ class FigureRequest:
 
     def checked(self) -> FigureRequest:
         """Return the request itself. Raises UsageError for one that cannot be drawn."""
-        if self.kind not in KINDS:
-            raise UsageError(f"'{self.kind}' is no kind of figure.", f"Use {', '.join(KINDS)}.")
-        if unknown := set(self.quantities) - set(QUANTITIES):
-            raise UsageError(
-                f"'{min(unknown)}' is no quantity of a series.", f"Use {', '.join(QUANTITIES)}."
-            )
-        if self.size.paper not in WIDTHS or self.size.columns not in (1, 2):
-            raise UsageError(
-                f"There is no width for {self.size.columns} columns of '{self.size.paper}'.",
-                f"Use 1 or 2 columns of {' or '.join(WIDTHS)}.",
-            )
         metrics, quantities = _OPTIONS[self.is_sweep]
         drawing = f"Kind '{self.kind}' of a {'sweep' if self.is_sweep else 'run'}"
-        if self.metric and self.kind not in metrics:
-            raise UsageError(
-                f"{drawing} draws no metric, so '{self.metric[:60]}' would be left out.",
+        unknown = min(set(self.quantities) - set(QUANTITIES), default=None)
+        paper, columns, key = self.size.paper, self.size.columns, (self.metric or "")[:60]
+        refusals = (
+            (
+                self.kind not in KINDS,
+                f"'{self.kind}' is no kind of figure.",
+                f"Use {', '.join(KINDS)}.",
+            ),
+            (unknown, f"'{unknown}' is no quantity of a series.", f"Use {', '.join(QUANTITIES)}."),
+            (
+                paper not in WIDTHS or columns not in (1, 2),
+                f"There is no width for {columns} columns of '{paper}'.",
+                f"Use 1 or 2 columns of {' or '.join(WIDTHS)}.",
+            ),
+            (
+                key and self.kind not in metrics,
+                f"{drawing} draws no metric, so '{key}' would be left out.",
                 f"Choose --kind {' or '.join(metrics)}, or leave --metric out.",
-            )
-        if self.quantities and self.kind not in quantities:
-            raise UsageError(
+            ),
+            (
+                self.quantities and self.kind not in quantities,
                 f"{drawing} draws no quantities over time.",
                 f"Choose --kind {' or '.join(quantities)}, or leave --quantity out.",
-            )
-        if self.metric and not self.is_sweep:
+            ),
+        )
+        for is_refused, problem, remedy in refusals:
+            if is_refused:
+                raise UsageError(problem, remedy)
+        if not self.is_sweep:
             _ = self.measure
         return self
 
@@ -187,16 +192,9 @@ class FigureRequest:
             return None
         return metric(self.metric) if is_metric(self.metric) else parse(self.metric).metric
 
-    @property
-    def expressions(self) -> tuple[str, ...]:
-        """The expression that the run's trials need to evaluate."""
-        if not self.metric or is_metric(self.metric):
-            return ()
-        return (self.metric,)
-
 
 @dataclass(frozen=True)
-class PaperFigure:
+class PaperFigure(_Files):
     """A figure: `save` writes it with its data, and a notebook shows it."""
 
     group: GraphGroup
@@ -220,19 +218,14 @@ class PaperFigure:
         content = paper_file(self.group, ending, self.size)
         return [(f"{stem}.{ending}", content), (f"{stem}.csv", self.data.encode())]
 
-    def save(self, file: Path | str) -> list[Path]:
-        place = Path(file)
-        return written(place, self.files(place.stem, place.suffix.removeprefix(".")))
-
     def _repr_svg_(self) -> str:
         return self.files("figure", "svg")[0][1].decode()
 
 
 def require_ending(kind: str, file: Path) -> None:
     """Raise UsageError for a file whose ending is not that of a figure or a table."""
-    endings = TABLES if kind == "table" else FORMATS
+    what, endings = ("a table", TABLES) if kind == "table" else ("a figure", FORMATS)
     if file.suffix.removeprefix(".") not in endings:
-        what = "a table" if kind == "table" else "a figure"
         raise UsageError(
             f"'{file.name}' has no ending of {what}.", f"Use .{' or .'.join(endings)}."
         )
@@ -245,42 +238,41 @@ def make_figure(request: FigureRequest) -> PaperFigure | PaperTable:
 
 
 def _of_run(request: FigureRequest) -> PaperFigure | PaperTable:
-    problems = Problems()
-    run = with_metrics(read_run(request.folder, problems), request.expressions)
+    problems, metric, size = Problems(), request.metric, request.size
+    expressions = (metric,) if metric and not is_metric(metric) else ()
+    run = with_metrics(read_run(request.folder, problems), expressions)
     if not run.trials:
         raise TcplabError(f"'{request.folder}' holds no repetition.", "Run the experiment again.")
-    if request.kind == "cdf" and request.metric:
-        drawn = _drawn(distribution(run, request.metric, problems), request)
-        return PaperFigure(drawn, request.size)
+    if request.kind == "cdf" and metric:
+        return PaperFigure(_drawn(distribution(run, metric, problems), request), size)
     results = measure_all(run, problems)
     if request.kind == "table":
-        return PaperTable(_run_table(results, request.report_of), request.size)
+        table = request.report_of(run.experiment).table(results)
+        rows = tuple((with_unit(row.name, row.unit), *row.ours) for row in table.rows)
+        head = ("Quantity", *table.conditions)
+        return PaperTable(Listing(table.title, head, rows, table.notes), size)
     if request.kind == "shares" and len(run.flows) < 2:
         raise UsageError(
             "Each run has a single flow, so there are no shares.", "Choose another kind."
         )
-    drawn, size = _drawn(_RUN_KINDS[request.kind](results, request), request), request.size
+    drawn = _drawn(_group_of_run(results, request), request)
     if request.kind in ("series", "grid"):
         panels = over_seeds.Panels(results, request.kind == "grid").every
         size = size.in_rows(len(panels), len(request.over_time))
     return PaperFigure(drawn, size)
 
 
-def _run_table(results: RunResults, report_of: ReportOf) -> Listing:
-    table = report_of(results.run.experiment).table(results)
-    head = ("Quantity", *table.conditions)
-    rows = tuple((with_unit(row.name, row.unit), *row.ours) for row in table.rows)
-    return Listing(table.title, head, rows, table.notes)
+def _group_of_run(results: RunResults, request: FigureRequest) -> GraphGroup | None:
+    match request.kind:
+        case "shares":
+            return over_seeds.shares(results)
+        case "cdf":
+            return over_seeds.delays(results)
+        case "box":
+            return over_seeds.boxes(results, request.measure)
+    return over_seeds.series(results, request.over_time, apart=request.kind == "grid")
 
 
-OfRun = Callable[[RunResults, FigureRequest], GraphGroup | None]
-_RUN_KINDS: dict[str, OfRun] = {
-    "series": lambda results, request: over_seeds.series(results, request.over_time),
-    "shares": lambda results, _: over_seeds.shares(results),
-    "cdf": lambda results, _: over_seeds.delays(results),
-    "box": lambda results, request: over_seeds.boxes(results, request.measure),
-    "grid": lambda results, request: over_seeds.series(results, request.over_time, apart=True),
-}
 OfSweep = Callable[[SweepRecord, SweepSamples], GraphGroup | None]
 _SWEEP_KINDS: dict[str, OfSweep] = {
     "shares": lambda sweep, _: shares(sweep),
@@ -290,28 +282,24 @@ _SWEEP_KINDS: dict[str, OfSweep] = {
 }
 
 
-def _swept_series(sweep: SweepRecord, request: FigureRequest) -> PaperFigure:
-    groups = [group for group in courses(sweep, request.over_time) if group.graphs]
-    graphs = tuple(graph for group in groups for graph in group.graphs)
-    caption = groups[0].caption if groups else ""
-    group = _drawn(GraphGroup("series", "Over time", caption, graphs), request)
-    return PaperFigure(group, request.size.in_rows(len(graphs) // len(groups), len(groups)))
-
-
 def _of_sweep(request: FigureRequest) -> PaperFigure | PaperTable:
-    problems = Problems()
+    problems, size = Problems(), request.size
     sweep = read_sweep(request.folder, problems, request.metric)
     samples = read_samples(sweep, problems)
     if samples.is_empty:
         raise TcplabError(f"'{request.folder}' holds no values.", " ".join(problems.found))
-    if request.kind == "series":
-        return _swept_series(sweep, request)
     if request.kind == "table":
         head, rows = cell_table(sweep, samples)
         title = f"{sweep.metric.title}: medians over the seeds"
         listing = Listing(title, tuple(head), tuple(map(tuple, rows)))
-        return PaperTable(listing, request.size, len(sweep.factors))
-    return PaperFigure(_drawn(_SWEEP_KINDS[request.kind](sweep, samples), request), request.size)
+        return PaperTable(listing, size, len(sweep.factors))
+    if request.kind != "series":
+        return PaperFigure(_drawn(_SWEEP_KINDS[request.kind](sweep, samples), request), size)
+    groups = [group for group in courses(sweep, request.over_time) if group.graphs]
+    graphs = tuple(graph for group in groups for graph in group.graphs)
+    caption = groups[0].caption if groups else ""
+    group = _drawn(GraphGroup("series", "Over time", caption, graphs), request)
+    return PaperFigure(group, size.in_rows(len(graphs) // len(groups), len(groups)))
 
 
 _LACKS = {

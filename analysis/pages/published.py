@@ -184,28 +184,33 @@ def as_printed(printed: str) -> str:
 
 
 def _published_range(judged: Judged) -> str:
-    low, high = judged.row.allowed_low, judged.row.allowed_high
+    row = judged.row
+    low, high = row.allowed_low, row.allowed_high
     if low is not None and high is not None:
         return f"allowed: {spanned(ValueSpan(low, high))}"
     if low is not None or high is not None:
         return f"allowed: {'at least' if high is None else 'at most'} {signed(low or high or 0.0)}"
-    low, high = judged.row.published_low, judged.row.published_high
+    low, high = row.published_low, row.published_high
     if low is None or high is None or low == high:
-        return "" if judged.row.published is not None else Word.UNSTATED
+        return Word.UNSTATED * (row.published is None)
     return spanned(ValueSpan(low, high))
 
 
 def _cell(ours: Measurement | None, verdict: Agreement, unit: str) -> dict[str, str]:
     """Return median, range of runs, range of a `further` run, verdict and CSS class."""
-    cell = {"median": NOTHING, "range": "", "further": "", "verdict": verdict.text(unit)}
-    cell["style"] = STYLES[verdict.word]
+    text, style = verdict.text(unit), STYLES[verdict.word]
     if ours is None:
-        return cell
+        none = {"median": NOTHING, "range": "", "further": ""}
+        return none | {"verdict": text, "style": style}
     runs = counted(ours.count, "run")
-    spread = runs if ours.runs.low == ours.runs.high else f"{spanned(ours.runs)}, {runs}"
-    further = verdict.word in (Word.WITHIN, Word.DIFFERS) and ours.further
-    text = f"a further one: {spanned(further)}" if further else ""
-    return cell | {"median": signed(ours.center), "range": spread, "further": text}
+    is_judged = verdict.word in (Word.WITHIN, Word.DIFFERS)
+    return {
+        "median": signed(ours.center),
+        "range": runs if ours.runs.low == ours.runs.high else f"{spanned(ours.runs)}, {runs}",
+        "further": f"a further one: {spanned(ours.further)}" if is_judged and ours.further else "",
+        "verdict": text,
+        "style": style,
+    }
 
 
 def spanned(span: ValueSpan) -> str:
@@ -216,30 +221,26 @@ def csv_text(studies: Sequence[JudgedStudy]) -> str:
     """Return reproduction.csv: a line for each number, figures in full, blanks between `values`."""
     of_row = ("published" if name == "printed" else name for name in _ROW)
     measured = (f"{era}_{column}" for era in ERAS for column in _MEASURED)
-    head = ["study", *of_row, "outcome", *measured, "seeds", "why", "command"]
-    lines = (_csv_line(study.study.name, judged) for study in studies for judged in study.rows)
-    return csv_lines([head, *lines])
-
-
-def _csv_line(study: str, judged: Judged) -> list[str | float | None]:
-    row = judged.row
-    return [
-        *(study, *(getattr(row, name) for name in _ROW), judged.outcome.word),
-        *(cell for era in ERAS for cell in _csv_measured(judged, era)),
-        *(" ".join(row.seeds), row.why, row.command),
+    lines: list[list[str | float | None]] = [
+        ["study", *of_row, "outcome", *measured, "seeds", "why", "command"]
     ]
+    for study in studies:
+        for judged in study.rows:
+            row = judged.row
+            facts = [study.study.name, *(getattr(row, name) for name in _ROW), judged.outcome.word]
+            of_eras = (cell for era in ERAS for cell in _csv_measured(judged, era))
+            lines.append([*facts, *of_eras, " ".join(row.seeds), row.why, row.command])
+    return csv_lines(lines)
 
 
 def _csv_measured(judged: Judged, era: Era) -> list[str | float | None]:
     ours, verdict, values = judged.measured[era], judged.verdicts[era], getattr(judged.row, era)
     if ours is None:
         return [verdict.word, *[None] * 8, 0, ""]
-    numbers = [ours.center, *ends(ours.middle), *ends(ours.further), *ends(ours.runs), ours.count]
-    return [verdict.word, verdict.factor, *numbers, " ".join(map(str, values))]
-
-
-def ends(span: ValueSpan | None) -> tuple[float | None, float | None]:
-    return (span.low, span.high) if span else (None, None)
+    spans = (ours.middle, ours.further, ours.runs)
+    ends = [end for span in spans for end in ((span.low, span.high) if span else (None, None))]
+    numbers = (verdict.factor, ours.center, *ends, ours.count)
+    return [verdict.word, *numbers, " ".join(map(str, values))]
 
 
 @dataclass(frozen=True)

@@ -74,18 +74,28 @@ class ReproductionReport:
 
     @property
     def headline(self) -> str:
-        return f"{_of_settings(self.setting_counts)}{headline(self.counts, self.facts.mode)}"
+        """The numbers of settings by verdict, if any is judged, and those of numbers."""
+        counts, numbers = self.setting_counts, headline(self.counts, self.facts.mode)
+        judged = counts["settings"] - counts["unjudged"]
+        if not judged:
+            return numbers
+        links = counts["line_rate"]
+        full = f" (a full link makes {links:,} of them)" if links else ""
+        hold = counted(counts["hold"], "holds", "hold")
+        differ = counted(counts["differ"], "differs", "differ")
+        return (
+            f"Of {counted(judged, 'published setting')} {hold}{full}, {counts['in_part']:,} in"
+            f" part, and {differ}. {numbers}"
+        )
 
     @property
     def how_whole(self) -> str:
         facts, later = self.facts, self.counts["later"]
         only = [*facts.only, *(f"rows with {text}" for text in facts.rows)]
         chosen = f" Selected: {', '.join(map(printable, only))}." if only else ""
-        if self.facts.status != "complete":
-            return (
-                f"This reproduction is not complete (status: {self.facts.status}). It shows"
-                f" what was finished.{chosen}"
-            )
+        if facts.status != "complete":
+            whole = f"not complete (status: {facts.status}). It shows what was finished."
+            return f"This reproduction is {whole}{chosen}"
         if self.remarks:
             return f"Not everything could be run or read.{chosen}"
         if later:
@@ -98,20 +108,6 @@ class ReproductionReport:
         words = ["./tcplab reproduce", *[f"--{mode}"] * (mode in ("quick", "full"))]
         words += [f"--only {shlex.quote(printable(one))}" for one in facts.only]
         return " ".join([*words, *(f"--rows {shlex.quote(printable(one))}" for one in facts.rows)])
-
-
-def _of_settings(counts: SettingCounts) -> str:
-    """Return the numbers of settings by verdict, in a sentence; empty if none is judged."""
-    judged = counts["settings"] - counts["unjudged"]
-    if not judged:
-        return ""
-    full = f" (a full link makes {counts['line_rate']:,} of them)" if counts["line_rate"] else ""
-    hold = counted(counts["hold"], "holds", "hold")
-    differ = counted(counts["differ"], "differs", "differ")
-    return (
-        f"Of {counted(judged, 'published setting')} {hold}{full}, {counts['in_part']:,} in part,"
-        f" and {differ}. "
-    )
 
 
 def make_reproduction_report(path: Path, out: Path | None = None) -> ReproductionReport:
@@ -130,14 +126,8 @@ def make_reproduction_report(path: Path, out: Path | None = None) -> Reproductio
 
 def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
     drawn = [graphs(one, number) for number, one in enumerate(report.studies, 1)]
-    yield "reproduction.csv", csv_text(report.studies).encode()
-    page = rendering.render("reproduction.html", _context(report, drawn))
-    yield "reproduction.html", page.encode()
-
-
-def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict[str, Any]:
-    facts = report.facts
-    return {
+    facts, counts = report.facts, report.counts
+    context = {
         "report": report,
         "facts": facts,
         "with_period": [one.study.name for one in report.studies if one.study.profile],
@@ -145,14 +135,16 @@ def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict
         "drawn": any(drawn),
         **board(drawn),
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
-        "total": report.counts,
-        "unstated": report.counts[Word.UNSTATED],
-        "listed": report.counts[Word.LISTED],
+        "total": counts,
+        "unstated": counts[Word.UNSTATED],
+        "listed": counts[Word.LISTED],
         "tolerance": f"{100 * TOLERANCE:g} %",
         "digests": [(printable(name), digest) for name, digest in facts.digests.items()],
         "most": MOST_ROWS,
         "most_open": MOST_OPEN,
     }
+    yield "reproduction.csv", csv_text(report.studies).encode()
+    yield "reproduction.html", rendering.render("reproduction.html", context).encode()
 
 
 def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
@@ -180,16 +172,11 @@ def print_reproduction(report: ReproductionReport) -> None:
     terminal.say(report.headline)
     terminal.check(report.remarks, MOST_REMARKS)
     terminal.print(_table(report))
-    terminal.say(*_kernels(report))
-    terminal.end(report.page, report.facts.status, "This is marked {}: it is incomplete.")
-
-
-def _kernels(report: ReproductionReport) -> Iterator[str]:
-    """Name the kernel of each study that ran on that of its time."""
     for judged in report.studies:
         if judged.has("period_kernel") and (kernel := judged.study.kernel):
             name, linux, taken = map(printable, (judged.study.name, kernel.linux, kernel.taken))
-            yield f"{name} had Linux {linux}, repeated on {taken}."
+            terminal.say(f"{name} had Linux {linux}, repeated on {taken}.")
+    terminal.end(report.page, report.facts.status, "This is marked {}: it is incomplete.")
 
 
 def _table(report: ReproductionReport) -> Table:

@@ -1,7 +1,7 @@
 """Graphs of a reproduction: published and measured values."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -28,11 +28,10 @@ from analysis.graphs.layers import (
     Graph,
     GraphGroup,
     Layer,
-    SeriesLook,
     holding,
 )
 from analysis.pages.published import as_printed
-from analysis.statistics.published import Era, Judged, JudgedStudy, Measurement, Word
+from analysis.statistics.published import Era, Judged, JudgedStudy, Word
 
 MOST_PANELS = 8
 MOST_LINES = 32
@@ -53,27 +52,24 @@ _HOW = (
 )
 
 
-@dataclass(frozen=True)
-class ValueSource:
-    """Numbers of one source and their look."""
-
-    label: str
-    look: SeriesLook
-
-
-PUBLISHED = ValueSource("published", look(BLACK, "ring"))
-SOURCES: dict[Era, ValueSource] = {
-    "period_kernel": ValueSource("kernel of its time", look(GREEN, "diamond")),
-    "period": ValueSource("settings of its time", look(BLUE, "square")),
-    "today": ValueSource("today's defaults", look(VERMILLION, "triangle")),
+PUBLISHED = "published"
+SOURCES: dict[Era, str] = {
+    "period_kernel": "kernel of its time",
+    "period": "settings of its time",
+    "today": "today's defaults",
 }
-Marks = dict[ValueSource, list[RangedValue]]
+_LOOKS = {
+    PUBLISHED: look(BLACK, "ring"),
+    SOURCES["period_kernel"]: look(GREEN, "diamond"),
+    SOURCES["period"]: look(BLUE, "square"),
+    SOURCES["today"]: look(VERMILLION, "triangle"),
+}
+Marks = dict[str, list[RangedValue]]
 
 
 def graphs(one: JudgedStudy, number: int) -> GraphGroup | None:
     """The graph of a study, the `number`-th; None without a drawable row."""
-    drawable = [judged for judged in one.rows if judged.outcome.word != Word.LISTED]
-    drawable = [judged for judged in drawable if not judged.row.needs and _is_drawable(judged)]
+    drawable = [judged for judged in one.rows if _is_drawable(judged)]
     kind = one.study.plot.kind
     with_x = [judged for judged in drawable if judged.row.x is not None]
     if kind == "none" or not drawable:
@@ -84,19 +80,17 @@ def graphs(one: JudgedStudy, number: int) -> GraphGroup | None:
 
 
 def _is_drawable(judged: Judged) -> bool:
-    """Return whether there are numbers, all of a size that an axis can hold."""
+    """Return whether a row was to be run and has numbers, all of a size that an axis can hold."""
     row = judged.row
-    ours = [sample for sample in judged.measured.values() if sample]
-    numbers = [
-        row.published,
-        row.published_low,
-        row.published_high,
-        *(end for sample in ours for end in (sample.runs.low, sample.runs.high)),
-    ]
-    placed = (*numbers, row.x, row.allowed_low, row.allowed_high)
-    sizes = [abs(number) for number in placed if number]
-    return any(number is not None for number in numbers) and all(
-        _LEAST <= size <= _GREATEST for size in sizes
+    runs = [ours.runs for ours in judged.measured.values() if ours]
+    numbers = [row.published, row.published_low, row.published_high]
+    numbers += [end for span in runs for end in (span.low, span.high)]
+    sizes = [abs(each) for each in (*numbers, row.x, row.allowed_low, row.allowed_high) if each]
+    return (
+        judged.outcome.word != Word.LISTED
+        and not row.needs
+        and any(number is not None for number in numbers)
+        and all(_LEAST <= size <= _GREATEST for size in sizes)
     )
 
 
@@ -112,34 +106,26 @@ def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> GraphGrou
         (quantity, series, _marks(group, [places[each.row.x or 0.0] for each in group]))
         for (quantity, series), group in shown
     ]
-    drawn = tuple(_panels(key, panels, ticked(axis, _below(study))))
-    left = len(study.rows) - sum(len(group) for _, group in shown)
-    return GraphGroup(key, f"Published and measured: {study.study.name}", _caption(left, ""), drawn)
-
-
-def _panels(key: str, panels: Sequence[tuple[str, str, Marks]], below: Axis) -> Iterator[Graph]:
-    count = 0
-    for quantity, group in groupby(panels, key=lambda panel: panel[0]):
-        members = list(group)
+    plot, drawn = study.study.plot, list[Graph]()
+    below = ticked(axis, with_unit(plot.x, plot.x_unit) if plot.x else plot.x_unit)
+    for quantity, of in groupby(panels, key=lambda panel: panel[0]):
+        members = list(of)
         beside = holding(Axis(quantity, ""), _numbers([marks for *_, marks in members]))
         for _, series, marks in members:
             layers = tuple(layer for source in marks for layer in _curve(source, marks[source]))
-            title = series or quantity
-            yield Graph(f"{key}_{count}", title, "", below, beside, layers)
-            count += 1
+            name = f"{key}_{len(drawn)}"
+            drawn.append(Graph(name, series or quantity, "", below, beside, layers))
+    left = len(study.rows) - sum(len(group) for _, group in shown)
+    title = f"Published and measured: {study.study.name}"
+    return GraphGroup(key, title, _caption(left, ""), tuple(drawn))
 
 
-def _curve(source: ValueSource, values: Sequence[RangedValue]) -> list[Layer]:
+def _curve(source: str, values: Sequence[RangedValue]) -> list[Layer]:
     ordered = sorted(values, key=lambda value: value.at)
     x, y = (np.array([getattr(each, name) for each in ordered]) for name in ("at", "value"))
-    thin = replace(source.look, mark="", every=False, width=1.0)
-    joined = Layer(thin, "line", x, y, words=source.label)
-    return [joined, *ranged(ordered, source.look, source.label, "y")]
-
-
-def _below(study: JudgedStudy) -> str:
-    plot = study.study.plot
-    return with_unit(plot.x, plot.x_unit) if plot.x else plot.x_unit
+    thin = replace(_LOOKS[source], mark="", every=False, width=1.0)
+    joined = Layer(thin, "line", x, y, words=source)
+    return [joined, *ranged(ordered, _LOOKS[source], source, "y")]
 
 
 def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGroup | None:
@@ -154,36 +140,28 @@ def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGro
     ]
     panels = in_panels(shown)
     marks = [_marks(panel, [-float(at) for at in range(len(panel))], is_ratio) for panel in panels]
-    across = _across(_numbers(marks), quantities, is_ratio)
+    if is_ratio:
+        across = ratio_axis("measured divided by published number", _numbers(marks))
+    else:
+        label = quantities[0] if len(quantities) == 1 else "value"
+        across = holding(Axis(label, ""), _numbers(marks))
     drawn = tuple(
-        _rows(f"{key}_{at}" if at else key, across, in_panels(names)[at], of, is_ratio)
-        for at, of in enumerate(marks)
+        _rows(f"{key}_{at}" if at else key, across, names_of, of, is_ratio)
+        for at, (of, names_of) in enumerate(zip(marks, in_panels(names), strict=True))
     )
     caption = _caption(len(study.rows) - len(shown), _AS_RATIOS if is_ratio else "")
     return GraphGroup(f"{key}_rows", f"Published and measured: {study.study.name}", caption, drawn)
 
 
 def _rows(key: str, across: Axis, names: Sequence[str], marks: Marks, is_ratio: bool) -> Graph:
-    lower = {source: _STEP * place for place, source in enumerate(marks, 1)} | {PUBLISHED: 0.0}
-    layers = [
-        layer
-        for source, values in marks.items()
-        for layer in ranged(
-            [replace(value, at=value.at - lower[source]) for value in values],
-            source.look,
-            source.label,
-            "x",
-        )
-    ]
+    layers = list[Layer]()
+    for place, (source, values) in enumerate(marks.items(), 1):
+        lower = 0.0 if source == PUBLISHED else _STEP * place
+        moved = [replace(value, at=value.at - lower) for value in values]
+        layers += ranged(moved, _LOOKS[source], source, "x")
     if is_ratio:
         layers.append(no_difference("the published number"))
     return rows_graph(key, across, names, layers, _ROW)
-
-
-def _across(numbers: Sequence[float], quantities: Sequence[str], is_ratio: bool) -> Axis:
-    if is_ratio:
-        return ratio_axis("measured divided by published number", numbers)
-    return holding(Axis(quantities[0] if len(quantities) == 1 else "value", ""), numbers)
 
 
 def _has_ratio(judged: Judged) -> bool:
@@ -207,10 +185,13 @@ def _marks(shown: Sequence[Judged], places: Sequence[float], is_ratio: bool = Fa
     marks: Marks = {source: [] for source in (*SOURCES.values(), PUBLISHED)}
     for judged, at in zip(shown, places, strict=True):
         unit = judged.row.published if is_ratio and judged.row.published else 1.0
-        name = judged.row.where
         marks[PUBLISHED] += _published(judged, at, unit)
         for era, source in SOURCES.items():
-            marks[source] += _measured(judged.measured[era], at, unit, name)
+            if ours := judged.measured[era]:
+                spans = (ours.runs, ours.middle)
+                runs, middle = ((end.low / unit, end.high / unit) if end else None for end in spans)
+                value = RangedValue(at, ours.center / unit, runs, middle, judged.row.where)
+                marks[source].append(value)
     return {source: values for source, values in marks.items() if values}
 
 
@@ -228,14 +209,6 @@ def _published(judged: Judged, at: float, unit: float) -> list[RangedValue]:
         high = row.published if row.allowed_high is None else row.allowed_high
     runs = None if low is None or high is None else (low / unit, high / unit)
     return [RangedValue(at, row.published / unit, runs, name=row.where)]
-
-
-def _measured(ours: Measurement | None, at: float, unit: float, name: str) -> list[RangedValue]:
-    if ours is None:
-        return []
-    interval = (ours.middle.low / unit, ours.middle.high / unit) if ours.middle else None
-    runs = (ours.runs.low / unit, ours.runs.high / unit)
-    return [RangedValue(at, ours.center / unit, runs, interval, name)]
 
 
 def _caption(left_out: int, how: str) -> str:

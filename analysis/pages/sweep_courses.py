@@ -68,10 +68,8 @@ def courses(sweep: SweepRecord, quantities: Sequence[str] = tuple(QUANTITIES)) -
     read = read_courses(sweep)
     if read is None:
         return []
-    shape, seeds = (
-        sweep_layout.for_courses(sweep, len(read.flows) > 1),
-        max(map(len, read.of.values())),
-    )
+    shape = sweep_layout.for_courses(sweep, len(read.flows) > 1)
+    seeds = max(map(len, read.of.values()))
     return [
         GraphGroup(
             f"{name}_over_time",
@@ -84,27 +82,22 @@ def courses(sweep: SweepRecord, quantities: Sequence[str] = tuple(QUANTITIES)) -
 
 
 def _panels(read: SweptCourses, shape: sweep_layout.Layout, name: str) -> list[SeriesPanel]:
-    return [
-        SeriesPanel(
-            str(number),
-            shape.title(levels),
-            {
-                words or flow: read.rows(shape.place(at), name, flow)
-                for words, at in shape.lines(levels)
-                for flow in read.flows
-            },
-            _link_rate(shape.sweep, shape.place(levels)),
-        )
-        for number, levels in enumerate(shape.panels)
-    ]
+    panels = []
+    for number, levels in enumerate(shape.panels):
+        lines = {
+            words or flow: read.rows(shape.place(at), name, flow)
+            for words, at in shape.lines(levels)
+            for flow in read.flows
+        }
+        link = _link_rate(shape.sweep, shape.place(levels))
+        panels.append(SeriesPanel(str(number), shape.title(levels), lines, link))
+    return panels
 
 
 def _link_rate(sweep: SweepRecord, place: Place) -> float | None:
     """Return the rate of the link in kbit/s; None if the parameters do not say."""
-    swept = {
-        factor.name: factor.values[level]
-        for factor, level in zip(sweep.factors, place, strict=True)
-    }
+    pairs = zip(sweep.factors, place, strict=True)
+    swept = {factor.name: factor.values[level] for factor, level in pairs}
     try:
         return Rate.parse((sweep.parameters | swept).get("bw", "")).base / 1000
     except UsageError:
@@ -125,35 +118,26 @@ def shares(sweep: SweepRecord) -> GraphGroup | None:
         return None
     if len(flows) < 2:
         return None
-    stacked = lines_of(list(flows))
-    shape = sweep_layout.for_runs(sweep)
-    drawn = tuple(
-        Graph(
-            f"shares_{number}",
-            shape.title(levels),
-            "",
-            named(shape.compared, [name for name, _ in shape.lines(levels)]),
-            SHARE,
-            tuple(
-                _stack([runs.get(shape.place(at), []) for _, at in shape.lines(levels)], stacked)
-            ),
-        )
-        for number, levels in enumerate(shape.panels)
-    )
+    stacked, shape = lines_of(list(flows)), sweep_layout.for_runs(sweep)
+    below = named(shape.compared, shape.names)
+    drawn = []
+    for number, levels in enumerate(shape.panels):
+        bars = [runs.get(shape.place(at), []) for _, at in shape.lines(levels)]
+        layers = tuple(_stack(bars, stacked))
+        drawn.append(Graph(f"shares_{number}", shape.title(levels), "", below, SHARE, layers))
     caption = f"Means over the seeds of each flow's goodput, as a share of all.{shape.left_out}"
-    return GraphGroup("shares", "How flows share the link", caption, drawn)
+    return GraphGroup("shares", "How flows share the link", caption, tuple(drawn))
 
 
 def _stack(
     levels: Sequence[Sequence[Sequence[Row]]], stacked: Mapping[str, set[str]]
 ) -> Iterator[Layer]:
-    below = np.zeros(len(levels))
-    at = np.arange(len(levels), dtype=float)
+    below, at = np.zeros(len(levels)), np.arange(len(levels), dtype=float)
+    ends = at - _HALF, at + _HALF
     for number, (words, chosen) in enumerate(stacked.items()):
         above = below + np.array([_mean_share(runs, chosen) for runs in levels])
-        yield Layer(
-            _STACK, "boxes", at - _HALF, below, above, at + _HALF, words=words, series=number
-        )
+        bars = ends[0], below, above, ends[1]
+        yield Layer(_STACK, "boxes", *bars, words=words, series=number)
         below = above
 
 

@@ -1,13 +1,12 @@
 """Pictures of a sweep's differences: each with its interval, and of which metrics differ."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import isfinite
 
 import numpy as np
 
 from analysis.graphs.distributions import (
     RangedValue,
-    SweptAxis,
     extremes,
     look,
     no_difference,
@@ -17,23 +16,13 @@ from analysis.graphs.distributions import (
     swept,
     ticked,
 )
-from analysis.graphs.layers import (
-    BLUE,
-    GREY,
-    VERMILLION,
-    Axis,
-    Graph,
-    GraphGroup,
-    Layer,
-    line,
-)
+from analysis.graphs.layers import BLUE, GREY, VERMILLION, Axis, Graph, GraphGroup, Layer
 from analysis.measures.metrics import Metric, columns
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages import sweep_layout
-from analysis.pages.sweep_layout import Layout, Levels
 from analysis.reporting.over_seeds import axis_for, box_axis
 from analysis.statistics.comparisons import LevelComparison
-from analysis.statistics.paired_tests import DifferenceVerdict, Numbers
+from analysis.statistics.paired_tests import DifferenceVerdict
 from analysis.statistics.sweep_samples import SweepSamples
 
 MOST_DIFFERENCES = 24
@@ -59,21 +48,29 @@ def differences(
     shown = [each for each in known if each in largest]
     if not shown:
         return None
-    first = f"the first of each row, divided by the second ({sweep.metric.title.lower()})"
-    names = [_name(each) for each in shown]
     values = [_ranged(-float(row), each) for row, each in enumerate(shown)]
     numbers = extremes(values)
-    across = ratio_axis(first, numbers) if scale == "ratio" else _difference_axis(samples, numbers)
-    neutral = no_difference("no difference", float(scale == "ratio"))
-    layers = [*_marks(values, shown), neutral]
-    drawn = rows_graph("differences_0", across, names, layers, _ROW)
+    if scale == "ratio":
+        label = f"the first of each row, divided by the second ({sweep.metric.title.lower()})"
+        across = ratio_axis(label, numbers)
+    else:
+        widest = 1.05 * max(map(abs, numbers)) or 1.0
+        label = f"the first of each row, less the second ({samples.unit})"
+        across = Axis(label, "", range=(-widest, widest))
+    layers = list[Layer]()
+    for verdict, drawn in _LOOKS.items():
+        rows = zip(values, shown, strict=True)
+        chosen = [value for value, each in rows if each.verdict == verdict]
+        layers += ranged(chosen, drawn, str(verdict), "x")
+    layers.append(no_difference("no difference", float(scale == "ratio")))
+    graph = rows_graph("differences_0", across, [value.name for value in values], layers, _ROW)
     left = len(comparisons) - len(shown)
     caption = (
         "Each mark is the typical value over the seeds, its bar the 95 % interval. A bar across"
         " the upright line leaves the direction open."
         + (f" {left} of {len(comparisons)} comparisons are in the tables only." if left else "")
     )
-    return GraphGroup("differences", f"{sweep.metric.title}: differences", caption, (drawn,))
+    return GraphGroup("differences", f"{sweep.metric.title}: differences", caption, (graph,))
 
 
 def _size(each: LevelComparison) -> float:
@@ -83,30 +80,13 @@ def _size(each: LevelComparison) -> float:
     return abs(float(np.log(max(estimate, 1e-9)))) if is_ratio else abs(estimate)
 
 
-def _name(each: LevelComparison) -> str:
-    pair = f"{each.in_words(each.second)} : {each.in_words(each.first)}"
-    return f"{each.where}, {pair}" if each.where else pair
-
-
 def _ranged(at: float, each: LevelComparison) -> RangedValue:
-    pair = each.paired
-    assert pair
-    ends = (pair.low, pair.high)
-    interval = None if None in ends else (float(pair.low or 0), float(pair.high or 0))
-    return RangedValue(at, pair.estimate, interval=interval, name=_name(each))
-
-
-def _difference_axis(samples: SweepSamples, numbers: Sequence[float]) -> Axis:
-    widest = 1.05 * max(map(abs, numbers)) or 1.0
-    label = f"the first of each row, less the second ({samples.unit})"
-    return Axis(label, "", range=(-widest, widest))
-
-
-def _marks(values: Sequence[RangedValue], shown: Sequence[LevelComparison]) -> Iterator[Layer]:
-    for verdict, drawn in _LOOKS.items():
-        rows = zip(values, shown, strict=True)
-        chosen = [value for value, each in rows if each.verdict == verdict]
-        yield from ranged(chosen, drawn, str(verdict), "x") if chosen else ()
+    assert each.paired
+    name = f"{each.in_words(each.second)} : {each.in_words(each.first)}"
+    low, high = each.paired.low, each.paired.high
+    interval = None if low is None or high is None else (low, high)
+    where = f"{each.where}, " if each.where else ""
+    return RangedValue(at, each.paired.estimate, interval=interval, name=where + name)
 
 
 def metrics_that_differ(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
@@ -117,15 +97,15 @@ def metrics_that_differ(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup
     (levels,) = shape.panels
     factor = sweep.factors[shape.across]
     axis = swept(factor.values, samples.amounts[shape.across])
-    drawn = []
+    drawn, below = [], ticked(axis, factor.short)
     for metric in _differing(sweep, samples):
-        lines = list(_medians(shape, levels, axis, samples.medians[metric.name]))
+        medians = np.where(np.isinf(found := samples.medians[metric.name]), np.nan, found)
+        of = enumerate(shape.lines(levels))
+        lines = [layer for series, each in of for layer in shape.line(axis, medians, series, each)]
         values = [value for each in lines for value in each.y.tolist()]
         up = box_axis(axis_for(metric.title.lower(), samples.units[metric.name]), values)
-        below = ticked(axis, factor.short)
-        drawn.append(
-            Graph(f"metric_{metric.name}", metric.title, "", below, up, tuple(lines), height=200)
-        )
+        key = f"metric_{metric.name}"
+        drawn.append(Graph(key, metric.title, "", below, up, tuple(lines), height=200))
     caption = "Medians over the seeds of the metrics that differ most; an axis fits its values."
     return GraphGroup("metrics", "What else differs", caption, tuple(drawn)) if drawn else None
 
@@ -157,18 +137,3 @@ def _differing(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
         if known.min() >= 0 and known.max() > _APART * known.min():
             found.append((known.max() / max(known.min(), 1e-3 * known.max()), metric))
     return [metric for _, metric in sorted(found, key=lambda each: -each[0])]
-
-
-def _medians(shape: Layout, levels: Levels, axis: SweptAxis, medians: Numbers) -> list[Layer]:
-    assert shape.across is not None
-    layers: list[Layer] = []
-    for series, (name, at) in enumerate(shape.lines(levels)):
-        places = [shape.place(at | {shape.across: step}) for step in range(len(axis.positions))]
-        values = np.array([float(medians[place]) for place in places])
-        known = np.isfinite(values)
-        positions = np.array(axis.positions, dtype=float)[known]
-        order = np.argsort(positions, kind="stable")
-        words = shape.words(name) or "median"
-        if known.any():
-            layers += line(positions[order], values[known][order], series, words)
-    return layers

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.fmt import called, with_unit
-from analysis.graphs.distributions import SHARE, SweptAxis, curve, fewer, half, swept, ticked
+from analysis.graphs.distributions import SHARE, box, curves, fewer, swept, ticked
 from analysis.graphs.layers import (
     DOT,
     Axis,
@@ -14,7 +14,6 @@ from analysis.graphs.layers import (
     GraphGroup,
     Layer,
     SeriesLook,
-    line,
     marked,
     named,
     spread,
@@ -24,7 +23,7 @@ from analysis.pages import sweep_layout
 from analysis.pages.sweep_courses import courses, shares
 from analysis.pages.sweep_differences import differences, metrics_that_differ
 from analysis.pages.sweep_layout import Layout, Levels
-from analysis.reporting.over_seeds import BOX_CAPTION, FEWEST_OF_A_BOX, box_axis, boxed_graph
+from analysis.reporting.over_seeds import BOX_CAPTION, FEWEST_OF_A_BOX, box_axis
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.paired_tests import FEWEST, Numbers
 from analysis.statistics.sweep_samples import Place, SweepSamples
@@ -83,29 +82,23 @@ def boxes(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
     """Return a box over the seeds for each level; None with fewer than three seeds."""
     if int(samples.counts.max()) < FEWEST_OF_A_BOX:
         return None
-    shape, metric = sweep_layout.for_runs(sweep), sweep.metric
+    shape = sweep_layout.for_runs(sweep)
     every = np.concatenate([samples.at(place) for place in samples.places])
-    axis = box_axis(value_axis(sweep, samples, []), every.tolist())
-    drawn = tuple(
-        boxed_graph(
-            f"boxes_{number}",
-            shape.title(levels),
-            [(name, samples.at(shape.place(at))) for name, at in shape.lines(levels)],
-            axis,
-            shape.compared,
-        )
-        for number, levels in enumerate(shape.panels)
-    )
-    caption = BOX_CAPTION + shape.left_out
-    return GraphGroup("boxes", f"{metric.title}: middle half of the runs", caption, drawn)
+    up = box_axis(value_axis(sweep, samples, []), every.tolist())
+
+    def draw(series: int, name: str, at: Levels) -> list[Layer]:
+        return box(samples.at(shape.place(at)), float(series), series, name)
+
+    drawn = shape.graphs("boxes", (named(shape.compared, shape.names), up), draw)
+    title = f"{sweep.metric.title}: middle half of the runs"
+    return GraphGroup("boxes", title, BOX_CAPTION + shape.left_out, drawn)
 
 
 def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> Axis:
     name = with_unit(sweep.metric.title, samples.unit)
     plain = Axis(name, "")
-    if samples.unit in _RATES:
-        label = name.removesuffix(f" ({samples.unit})")
-        plain = Axis(label, "bit/s", _RATES[samples.unit])
+    if scale := _RATES.get(samples.unit):
+        plain = Axis(name.removesuffix(f" ({samples.unit})"), "bit/s", scale)
     return box_axis(plain, values) if len(values) else plain
 
 
@@ -121,39 +114,28 @@ def _seeds(samples: SweepSamples) -> str:
 
 def _lines(shape: Layout, across: int, samples: SweepSamples) -> GraphGroup:
     factor, metric = shape.sweep.factors[across], shape.sweep.metric
-    axis = swept(factor.values, samples.amounts[across])
-    below = ticked(axis, sweep_layout.axis_name(factor))
+    axis, meaning = swept(factor.values, samples.amounts[across]), factor.meaning.rstrip(".")
+    label = f"{factor.short}: {meaning[:1].lower()}{meaning[1:]}" if meaning else factor.short
     ends = [end for interval in samples.intervals.values() for end in (interval.low, interval.high)]
-    beside = value_axis(shape.sweep, samples, [*samples.median[samples.counts > 0], *ends])
-    drawn = tuple(
-        Graph(
-            f"lines_{number}",
-            shape.title(levels),
-            "",
-            below,
-            beside,
-            tuple(
-                layer
-                for series, (name, at) in enumerate(shape.lines(levels))
-                for layer in _line(shape, across, samples, axis, (series, name, at))
-            ),
-            height=360 if len(shape.panels) < 3 else 260,
-        )
-        for number, levels in enumerate(shape.panels)
-    )
+    up = value_axis(shape.sweep, samples, [*samples.median[samples.counts > 0], *ends])
+
+    def draw(series: int, name: str, at: Levels) -> list[Layer]:
+        layers = shape.line(axis, samples.median, series, (name, at))
+        places = zip(axis.positions, shape.cells(at), strict=True)
+        return [*_behind(samples, sorted(places), series, shape.words(name) or "median"), *layers]
+
+    height = 360 if len(shape.panels) < 3 else 260
+    drawn = shape.graphs("lines", (ticked(axis, label), up), draw, height)
     caption = _lines_caption(shape.sweep, samples, axis.spacing) + shape.left_out
     return GraphGroup("lines", f"{metric.title} against {factor.short}", caption, drawn)
 
 
 def _lines_caption(sweep: SweepRecord, samples: SweepSamples, spacing: str) -> str:
+    drawn = "Each mark is a median, each dot one run."
     if samples.intervals:
         drawn = "Each mark is the median over the seeds, the band its 95 % interval."
-    else:
-        drawn = (
-            "Each mark is one run."
-            if int(samples.counts.max()) == 1
-            else "Each mark is a median, each dot one run."
-        )
+    elif int(samples.counts.max()) == 1:
+        drawn = "Each mark is one run."
     if samples.intervals and sweep.compare is not None:
         drawn += (
             " Whether two levels differ is in the table: it compares them seed by seed, so a"
@@ -162,59 +144,38 @@ def _lines_caption(sweep: SweepRecord, samples: SweepSamples, spacing: str) -> s
     return drawn + _seeds(samples) + _SPACING[spacing]
 
 
-def _line(
-    shape: Layout, across: int, samples: SweepSamples, axis: SweptAxis, of: tuple[int, str, Levels]
+def _behind(
+    samples: SweepSamples, places: Sequence[tuple[float, Place]], series: int, words: str
 ) -> list[Layer]:
-    series, name, levels = of
-    every = [
-        (position, shape.place(levels | {across: step}))
-        for step, position in enumerate(axis.positions)
-    ]
-    known = sorted((at, place) for at, place in every if samples.counts[place] > 0)
-    if not known:
+    """Return the band of intervals behind a line, or without any a dot for each of several runs."""
+    known = [(at, place) for at, place in places if samples.counts[place] > 0]
+    found = [(at, samples.intervals.get(place), samples.median[place]) for at, place in known]
+    if any(interval for _, interval, _ in found):
+        rows = [(at, i.low, i.high) if i else (at, median, median) for at, i, median in found]
+        at, low, high = np.array(rows, dtype=float).T
+        return [Layer(_BAND, "band", at, low, high, words=words, series=series)]
+    runs = [(at, value) for at, place in known for value in samples.at(place)]
+    if len(runs) <= len(known):
         return []
-    words = shape.words(name) or "median"
-    at = np.array([position for position, _ in known])
-    medians = np.array([float(samples.median[place]) for _, place in known])
-    layers = [*line(at, medians, series, words)]
-    if any(place in samples.intervals for _, place in known):
-        intervals = [samples.intervals.get(place) for _, place in known]
-        pairs = zip(intervals, medians.tolist(), strict=True)
-        low, high = np.array([(i.low, i.high) if i else (m, m) for i, m in pairs]).T
-        band = Layer(_BAND, "band", at, low, high, words=words, series=series)
-        return [band, *layers]
-    runs = [(position, value) for position, place in known for value in samples.at(place)]
-    if len(runs) > len(known):
-        x, y = (np.array(column, dtype=float) for column in zip(*runs, strict=True))
-        layers.insert(0, Layer(DOT, "dots", x, y, words=words, series=series))
-    return layers
+    x, y = np.array(runs, dtype=float).T
+    return [Layer(DOT, "dots", x, y, words=words, series=series)]
 
 
 def _runs(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup:
     shape = sweep_layout.for_runs(sweep)
-    every = np.concatenate(
-        [samples.at(shape.place(at)) for levels in shape.panels for _, at in shape.lines(levels)]
-    )
-    axis = value_axis(sweep, samples, every.tolist())
-    drawn = tuple(
-        _dots(shape, samples, axis, levels, number) for number, levels in enumerate(shape.panels)
-    )
+    places = [shape.place(at) for levels in shape.panels for _, at in shape.lines(levels)]
+    every = np.concatenate([samples.at(place) for place in places])
+    axes = named(shape.compared, shape.names), value_axis(sweep, samples, every.tolist())
+
+    def draw(series: int, _name: str, at: Levels) -> list[Layer]:
+        return _level_dots(samples, shape.place(at), series)
+
     bar = ", the bar its 95 % interval" if samples.intervals else ""
     single = "Each mark is one run." if int(samples.counts.max()) == 1 else ""
     drawn_as = single or f"Every small dot is one run; the large mark is the median{bar}."
     caption = f"{drawn_as}{_seeds(samples)}{shape.left_out}"
+    drawn = shape.graphs("runs", axes, draw)
     return GraphGroup("runs", f"{sweep.metric.title}: every run", caption, drawn)
-
-
-def _dots(shape: Layout, samples: SweepSamples, axis: Axis, levels: Levels, number: int) -> Graph:
-    lines = shape.lines(levels)
-    layers = [
-        layer
-        for series, (_, at) in enumerate(lines)
-        for layer in _level_dots(samples, shape.place(at), series)
-    ]
-    below = named(shape.compared, [name for name, _ in lines])
-    return Graph(f"runs_{number}", shape.title(levels), "", below, axis, tuple(layers))
 
 
 def _level_dots(samples: SweepSamples, place: Place, series: int) -> list[Layer]:
@@ -229,9 +190,8 @@ def _level_dots(samples: SweepSamples, place: Place, series: int) -> list[Layer]
     if len(values) == 1:
         return [replace(runs, look=look, x=np.array([float(series)]))]
     layers = [runs, Layer(look, "dots", at, middle, words="median", series=series)]
-    interval = samples.intervals.get(place)
-    if interval:
-        low, high = np.array([float(interval.low)]), np.array([float(interval.high)])
+    if interval := samples.intervals.get(place):
+        low, high = np.array([[float(interval.low)], [float(interval.high)]])
         bar = SeriesLook("", look.colour, width=3)
         words = "its 95 % interval"
         layers.append(Layer(bar, "bars", at, low, high, at, words=words, series=series))
@@ -251,7 +211,7 @@ def _curves(
     drawn = tuple(
         graph
         for number, levels in enumerate(shape.panels)
-        if (graph := _curve_panel(f"{key}_{number}", of, shape, samples, (levels, values)))
+        for graph in _curve_panel(f"{key}_{number}", of, shape, samples, levels, values)
     )
     return GraphGroup(key, f"How {called(metric)} is distributed over {of}", caption, drawn)
 
@@ -261,28 +221,18 @@ def _curve_panel(
     of: str,
     shape: Layout,
     samples: SweepSamples,
-    panel: tuple[Levels, Callable[[Place], Numbers]],
-) -> Graph | None:
-    levels, values = panel
-    found = [
-        (series, name, np.sort(values(shape.place(at))))
-        for series, (name, at) in enumerate(shape.lines(levels))
-    ]
-    known = [each for each in found if np.isfinite(each[2]).any()]
-    if not known:
-        return None
-    values_of_all = np.concatenate([ordered for *_, ordered in known])
-    everything = values_of_all[np.isfinite(values_of_all)].tolist()
+    levels: Levels,
+    values: Callable[[Place], Numbers],
+) -> tuple[Graph, ...]:
+    lines = {shape.words(name) or of: values(shape.place(at)) for name, at in shape.lines(levels)}
+    every = np.concatenate([*lines.values()])
+    everything = every[np.isfinite(every)].tolist()
+    if not everything:
+        return ()
     axis = value_axis(shape.sweep, samples, everything)
     if not axis.log:
         low, high = min(everything), max(everything)
         room = 0.06 * (high - low) or abs(high) / 25 or 1.0
         axis = replace(axis, zero=False, range=(low - room, high + room))
-    layers = [
-        layer
-        for series, name, ordered in known
-        for layer in curve(shape.words(name) or of, ordered, series)
-    ]
     share = replace(SHARE, label=f"share of {of}")
-    title = shape.title(levels)
-    return Graph(key, title, "", axis, share, (*layers, half()))
+    return curves(key, shape.title(levels), axis, lines, share)

@@ -1,16 +1,20 @@
 """Factors of a sweep along axes, by colour and by panels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import isnan
 
 import numpy as np
 
-from analysis.measures.sweep_folder import CONDITION, SweepRecord, SweptFactor
+from analysis.graphs.distributions import SweptAxis
+from analysis.graphs.layers import Axis, Graph, Layer, line
+from analysis.measures.sweep_folder import CONDITION, Numbers, SweepRecord
 from analysis.statistics.sweep_samples import Place
 
 Levels = dict[int, int]
 """Value of some factors, both by number."""
+MOST_PANELS = 12
 
 
 @dataclass(frozen=True)
@@ -46,38 +50,75 @@ class Layout:
         """Name of the factor with a colour per level; empty if there is none."""
         return "" if self.series is None else self.sweep.factors[self.series].short
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the lines."""
+        return [name for name, _ in self.lines({})]
+
+    def cells(self, levels: Levels) -> list[Place]:
+        """Return the cells along the factor `across`, all others at `levels`."""
+        assert self.across is not None
+        steps = range(self.sweep.shape[self.across])
+        return [self.place(levels | {self.across: step}) for step in steps]
+
+    def line(
+        self, axis: SweptAxis, medians: Numbers, series: int, of: tuple[str, Levels]
+    ) -> tuple[Layer, ...]:
+        """Return the line of a series through its medians; none without a median."""
+        name, levels = of
+        places = zip(axis.positions, self.cells(levels), strict=True)
+        known = [(at, value) for at, place in places if not isnan(value := medians[place])]
+        if not known:
+            return ()
+        x, y = np.array(sorted(known), dtype=float).T
+        return line(x, y, series, self.words(name) or "median")
+
+    def graphs(
+        self,
+        key: str,
+        axes: tuple[Axis, Axis],
+        draw: Callable[[int, str, Levels], Iterable[Layer]],
+        height: int = 260,
+    ) -> tuple[Graph, ...]:
+        """Return a graph for each panel; `draw` takes number, name and levels of each series."""
+        drawn = [
+            tuple(
+                layer
+                for series, (name, at) in enumerate(self.lines(levels))
+                for layer in draw(series, name, at)
+            )
+            for levels in self.panels
+        ]
+        return tuple(
+            Graph(f"{key}_{number}", self.title(levels), "", *axes, layers, height=height)
+            for number, (levels, layers) in enumerate(zip(self.panels, drawn, strict=True))
+        )
+
 
 def _layout(
     sweep: SweepRecord, across: int | None, series: int | None, rest: Sequence[int]
 ) -> Layout:
-    every = [
-        dict(zip(rest, levels, strict=True))
-        for levels in product(*(range(sweep.shape[axis]) for axis in rest))
-    ]
-    kept = chosen(len(every))
-    all_kept = len(kept) == len(every)
-    left_out = (
-        ""
-        if all_kept
-        else f" {len(kept)} of {len(every)} combinations are shown; the tables have all."
-    )
-    return Layout(sweep, across, series, tuple(rest), tuple(every[at] for at in kept), left_out)
+    """Return panels of all combinations, or of `MOST_PANELS`, evenly spread with both ends."""
+    levels = product(*(range(sweep.shape[axis]) for axis in rest))
+    every = [dict(zip(rest, each, strict=True)) for each in levels]
+    spread = np.linspace(0, len(every) - 1, min(len(every), MOST_PANELS))
+    kept = sorted({round(at) for at in spread})
+    left_out = f" {len(kept)} of {len(every)} combinations are shown; the tables have all."
+    panels = tuple(every[at] for at in kept)
+    return Layout(sweep, across, series, tuple(rest), panels, left_out * (len(kept) < len(every)))
 
 
 def for_lines(sweep: SweepRecord) -> Layout | None:
-    """Return lines along a quantity, preferably not the compared one; None without a quantity."""
-    varied = _varied(sweep)
-    across = _finest_quantity(sweep, [axis for axis in varied if axis != sweep.compare])
-    if across is None:
-        across = _finest_quantity(sweep, varied)
-    if across is None:
+    """Return lines along the quantity with most values, preferably not the compared one."""
+    varied, shape = _varied(sweep), sweep.shape
+    quantities = [axis for axis in varied if sweep.factors[axis].is_quantity]
+    if not quantities:
         return None
+    across = max(quantities, key=lambda axis: (axis != sweep.compare, shape[axis]))
     left = [axis for axis in varied if axis != across]
-    series = (
-        sweep.compare
-        if sweep.compare in left
-        else min(left, key=lambda axis: sweep.shape[axis], default=None)
-    )
+    series = sweep.compare
+    if series not in left:
+        series = min(left, key=lambda axis: shape[axis], default=None)
     return _layout(sweep, across, series, [axis for axis in left if axis != series])
 
 
@@ -98,24 +139,3 @@ def for_courses(sweep: SweepRecord, many_flows: bool) -> Layout:
 
 def _varied(sweep: SweepRecord) -> list[int]:
     return [axis for axis, count in enumerate(sweep.shape) if count > 1]
-
-
-def _finest_quantity(sweep: SweepRecord, axes: Sequence[int]) -> int | None:
-    """Return the quantity with the most values, the first of equals."""
-    quantities = [axis for axis in axes if sweep.factors[axis].is_quantity]
-    return max(quantities, key=lambda axis: sweep.shape[axis], default=None)
-
-
-MOST_PANELS = 12
-
-
-def chosen(count: int, most: int = MOST_PANELS) -> list[int]:
-    """Return up to `most` of `count` places, evenly spread with both ends."""
-    if not count:
-        return []
-    return sorted({round(at) for at in np.linspace(0, count - 1, min(count, most))})
-
-
-def axis_name(factor: SweptFactor) -> str:
-    meaning = factor.meaning.rstrip(".")
-    return f"{factor.short}: {meaning[:1].lower()}{meaning[1:]}" if meaning else factor.short

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.fmt import called, counted
 from analysis.graphs.capture import Numbers as Values
-from analysis.graphs.distributions import SHARE, box, curve, half
+from analysis.graphs.distributions import SHARE, box, curves
 from analysis.graphs.layers import (
     DOT,
     RATE,
@@ -240,9 +240,9 @@ def delays(results: RunResults) -> GraphGroup | None:
     """Return the distribution of the samples of queueing delay; None without samples."""
     panels, seeds = Panels(results), results.repeated
     drawn = tuple(
-        Graph(f"delays_{at}", title, "", DELAY, SHARE, (*layers, half()))
+        graph
         for at, (title, lines) in enumerate(panels.every)
-        if (layers := [layer for n, line in enumerate(lines) for layer in _delays(line, n)])
+        for graph in curves(f"delays_{at}", title, DELAY, {x.words: _delays(x) for x in lines})
     )
     caption = (
         "The share of samples with at most this delay: the socket's smoothed round trip less the"
@@ -251,10 +251,9 @@ def delays(results: RunResults) -> GraphGroup | None:
     return GraphGroup("delays", "Distribution of queueing delay", caption, drawn) if drawn else None
 
 
-def _delays(line: DrawnLine, number: int) -> list[Layer]:
+def _delays(line: DrawnLine) -> Numbers:
     pooled = [flow.course.delays for _, flows in line.repetitions for flow in flows]
-    values = np.sort(np.concatenate([np.asarray(each) for each in pooled] or [np.zeros(0)]))
-    return curve(line.words, values, number) if len(values) else []
+    return np.concatenate([np.zeros(0), *(np.asarray(each) for each in pooled)])
 
 
 def answered(results: RunResults) -> GraphGroup | None:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.fmt import called
-from analysis.graphs.distributions import SHARE, curve, half
-from analysis.graphs.layers import Graph, GraphGroup, Layer
+from analysis.graphs.distributions import curves
+from analysis.graphs.layers import GraphGroup
 from analysis.measures.expressions import Expression, Term, parse
 from analysis.measures.metrics import Metric, term_metric, terms
 from analysis.measures.readings import TrialReadings, term_values
@@ -38,8 +38,9 @@ def distribution(run: RunRecord, text: str, problems: Problems) -> GraphGroup | 
     root = expression.root
     if not isinstance(root, Term) or root.statistic or not root.metric.of_flows:
         return _group(expression.metric, "repetitions", _of_runs(trials, expression))
-    term = replace(root, metric=_source(root.metric))
-    name = term.metric.name
+    # The values that a percentile is read from; those of another metric itself.
+    source = terms().get(_PERCENTILE.sub("", root.metric.name), root.metric)
+    term, name = replace(root, metric=source), source.name
     each = _EACH.get(name, "packets" if term.metric.together == "p50" else "flows")
     lines = {"": term.flows}
     if not term.flows:
@@ -71,11 +72,6 @@ def _taken(results: RunResults, condition: RunCondition, chosen: set[str]) -> It
                 yield np.array(flow.taken, np.float64)
 
 
-def _source(metric: Metric) -> Metric:
-    """Return the term whose values a percentile is read from; another metric itself."""
-    return terms().get(_PERCENTILE.sub("", metric.name), metric)
-
-
 def _of_term(trials: Sequence[TrialReadings], term: Term) -> dict[str, Floats]:
     found: dict[str, list[Floats]] = {}
     for readings in trials:
@@ -104,9 +100,9 @@ def _group(metric: Metric, each: str, panels: Panels) -> GraphGroup | None:
     known = {title: lines for title, lines in panels.items() if lines}
     axis = axis_for(metric.title, metric.unit)
     drawn = tuple(
-        Graph(f"{each}_{at}", name if len(known) > 1 else "", "", axis, SHARE, (*layers, half()))
+        graph
         for at, (name, lines) in enumerate(known.items())
-        if (layers := list(_curves(lines)))
+        for graph in curves(f"{each}_{at}", name * (len(known) > 1), axis, lines)
     )
     if not drawn:
         return None
@@ -116,8 +112,3 @@ def _group(metric: Metric, each: str, panels: Panels) -> GraphGroup | None:
         caption += f" {unended:,} of {len(values):,} did not end: curves end below 100 %."
     title = f"Distribution of {called(metric)} over {each}"
     return GraphGroup("distribution", title, caption, drawn)
-
-
-def _curves(lines: Mapping[str, Floats]) -> Iterator[Layer]:
-    for number, (label, values) in enumerate(lines.items()):
-        yield from curve(label, np.sort(values), number)
