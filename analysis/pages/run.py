@@ -52,30 +52,16 @@ def verdict_on_claim(
     verdict: ClaimVerdict | None, results: RunResults, evidence: Evidence, network: NetworkVerdict
 ) -> ClaimVerdict | None:
     """Return the verdict, withheld if run, proof, network or a flow failed."""
-    if verdict is None:
-        return None
-    run = results.run
+    run, reason = results.run, ""
     if not run.is_complete:
-        return withheld(
-            verdict, f"this run is marked {run.status}, and its figures are not evidence."
-        )
-    if not evidence.held:
-        return withheld(verdict, "no proof that the conditions held.")
-    if died := endings.died(results):
-        return withheld(verdict, died)
-    if network.verdict == Usability.UNUSABLE:
-        return withheld(verdict, "the network did not match the specification.")
-    return verdict
-
-
-def claim_file(results: RunResults, verdict: ClaimVerdict | None) -> bytes:
-    """Return claim.json, the verdict for programs; its `word` is null if no claim is declared."""
-    run = results.run
-    data = verdict.data if verdict else {"word": None, "sentence": UNDECLARED}
-    metric = run.spec.headline.metric if run.spec.headline else None
-    content = {"format": 1, "experiment": run.experiment, "metric": metric, **data}
-    content |= {"endings": endings.data(results)}
-    return (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()
+        reason = f"this run is marked {run.status}, and its figures are not evidence."
+    elif not evidence.held:
+        reason = "no proof that the conditions held."
+    elif died := endings.died(results):
+        reason = died
+    elif network.verdict == Usability.UNUSABLE:
+        reason = "the network did not match the specification."
+    return withheld(verdict, reason) if verdict and reason else verdict
 
 
 PAGES = ("answers.md", "report.html")
@@ -161,9 +147,9 @@ def make_report(
         problems.add("The run holds no repetition.")
     study = report_of(run.experiment)
     table = with_rows(study.table(results), results)
-    published = (
-        PublishedNumbers(()) if table.compares else published_with_run(results, problems)
-    )  # its table has them
+    # A table of a study has its published numbers.
+    compared = not table.compares
+    published = published_with_run(results, problems) if compared else PublishedNumbers(())
     network = network or judge_network(run)
     report = RunReport(
         run,
@@ -186,8 +172,11 @@ def make_report(
 
 def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Yield names and contents one by one: two graphs of a fast flow do not fit into memory."""
-    yield from _packet_graphs(report)
-    yield "claim.json", claim_file(report.results, report.claim)
+    run, trials = report.run, [each for each in report.results.first if each.ends]
+    for measured in trials:
+        title = f"{run.experiment}: {measured.trial.condition.label}, seed {measured.trial.seed}"
+        yield _page_name(measured), run_graphs.page(title, measured).encode()
+    yield "claim.json", _claim_file(report).encode()
     context = _context(report)
     yield from ((name, rendering.render(name, context).encode()) for name in PAGES)
     if context["stage"]:
@@ -195,6 +184,16 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
         stages = {name: context[name] for name in ("stage", "stage_first")}
         shared = {"title": report.title, "answer": report.first_lines[0], "made": made}
         yield SHARED, rendering.render("share.html", {**shared, **stages}).encode()
+
+
+def _claim_file(report: RunReport) -> str:
+    """Return the verdict for programs; its `word` is null if no claim is declared."""
+    run, verdict = report.run, report.claim
+    data = verdict.data if verdict else {"word": None, "sentence": UNDECLARED}
+    metric = run.spec.headline.metric if run.spec.headline else None
+    content = {"format": 1, "experiment": run.experiment, "metric": metric, **data}
+    content |= {"endings": endings.data(report.results)}
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
 def _groups(report: RunReport) -> list[GraphGroup]:
@@ -210,14 +209,6 @@ def _groups(report: RunReport) -> list[GraphGroup]:
     )
     groups = [*report.study.graphs(results), *(group for group in of_all if group)]
     return [kept for group in groups if (kept := without_zeros(group)).graphs]
-
-
-def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
-    for measured in report.results.first:
-        if measured.ends:
-            trial = measured.trial
-            title = f"{report.run.experiment}: {trial.condition.label}, seed {trial.seed}"
-            yield _page_name(measured), run_graphs.page(title, measured).encode()
 
 
 def _page_name(trial: Measured) -> str:
@@ -277,8 +268,8 @@ def print_report(report: RunReport) -> None:
     terminal.check(remarks, len(remarks))
     if report.results.measured:
         terminal.print(_table(report))
-    if report.listings and (listing := _listing(report.listings[0], terminal.width)):
-        terminal.print(listing)
+    if listing := next(iter(report.listings), None):
+        terminal.print(*_listing(listing, terminal.width))
     if report.published:
         terminal.print(report.published.table(_MOST_LINES))
     network = report.network
@@ -290,9 +281,8 @@ def print_report(report: RunReport) -> None:
 
 def _table(report: RunReport) -> Table:
     run, usual = report.run, report.study.short or _usual(report.run)
-    quantities_shown = (*usual, *expressions_of(report.results))
     lines = []
-    for quantity in quantities_shown:
+    for quantity in (*usual, *expressions_of(report.results)):
         found = [quantity.of(report.results, condition) for condition in run.conditions]
         if any(found) or not report.study.short:
             lines.append([quantity.scoped(run).title, *map(spread, found)])
@@ -307,13 +297,11 @@ def _usual(run: RunRecord) -> tuple[ReportQuantity, ...]:
     return (*Q.group("FLOWS"), Q["RESENT"], Q["ALL_TIMEOUTS"])
 
 
-def _listing(listing: Listing, width: int) -> Table | None:
-    """Return the listing without columns of long cells; None if it is too large for `width`."""
-    columns = list(zip(listing.head, *listing.rows, strict=True))
-    kept = [column for column in columns[1:] if max(map(len, column)) <= _WIDEST]
-    kept.insert(0, columns[0])
+def _listing(listing: Listing, width: int) -> Iterator[Table]:
+    """Yield the listing without columns of long cells, unless it is too large for `width`."""
+    first, *others = zip(listing.head, *listing.rows, strict=True)
+    kept = [first, *(column for column in others if max(map(len, column)) <= _WIDEST)]
     used = sum(max(map(len, column)) + _BETWEEN for column in kept)
-    if used >= width or len(listing.rows) > _MOST_LINES:
-        return None
-    head, *rows = zip(*kept, strict=True)
-    return text_table(head, rows, listing.title, range(1, len(kept)))
+    if used < width and len(listing.rows) <= _MOST_LINES:
+        head, *rows = zip(*kept, strict=True)
+        yield text_table(head, rows, listing.title, range(1, len(kept)))

@@ -61,12 +61,9 @@ class SweepReport:
     def remarks(self) -> list[str]:
         failed = max(self.sweep.points("failed"), len(self.sweep.facts.failures))
         unproved = self.sweep.points("unproved")
-        remarks = []
-        if failed:
-            remarks.append(f"{counted(failed, 'point')} failed: their measurements are missing.")
-        if unproved:
-            remarks.append(f"In {counted(unproved, 'point')} a condition was not proved.")
-        return [*remarks, *self.problems]
+        lost = f"{counted(failed, 'point')} failed: their measurements are missing."
+        unclear = f"In {counted(unproved, 'point')} a condition was not proved."
+        return [*([lost] if failed else []), *([unclear] if unproved else []), *self.problems]
 
     @property
     def sound(self) -> bool:
@@ -131,16 +128,13 @@ def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
 
 
 _LEADING = ("metrics", "lines", "runs")
-
-
-def _last_leading(drawn: Sequence[GraphGroup]) -> int:
-    """Return the place of the last group that is not folded: of the metrics that differ."""
-    keys = [group.key for group in drawn]
-    return max((keys.index(key) for key in _LEADING if key in keys), default=0)
+"""Groups that are not folded, with those before them: of the metrics that differ."""
 
 
 def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
     sweep, facts, samples = report.sweep, report.sweep.facts, report.samples
+    keys = [group.key for group in drawn]
+    leading = 1 + max((keys.index(key) for key in _LEADING if key in keys), default=0)
     # The lab's kernel is that of no row, or of some rows only, if kernels were swept.
     head, cells = cell_table(sweep, samples)
     of_all = not any(factor.name == "kernel" for factor in sweep.factors)
@@ -149,8 +143,8 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
         **vars(report),
         "report": report,
         "facts": facts,
-        "leading": drawn[: 1 + _last_leading(drawn)],
-        "groups": drawn[1 + _last_leading(drawn) :],
+        "leading": drawn[:leading],
+        "groups": drawn[leading:],
         **board(drawn),
         "identity": facts.id or sweep.path.name,
         "settings": setting_words(sweep.parameters),
@@ -172,17 +166,14 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
 
 def _chosen(samples: SweepSamples, place: Place) -> tuple[str, str, str]:
     """Return the median, its interval, and half the interval in percent of the median."""
-    interval = samples.intervals.get(place)
-    if interval is None:
-        return signed(float(samples.median[place])), NOTHING, NOTHING
-    if interval.low == interval.high:
-        return signed(float(samples.median[place])), COPIES, NOTHING
-    places = decimals(interval.low, interval.high)
-    median, low, high = (
-        fixed(value, places) for value in (interval.median, interval.low, interval.high)
-    )
-    half = 50 * (interval.high - interval.low) / abs(interval.median) if interval.median else None
-    return median, f"{low} to {high}", NOTHING if half is None else f"{half:.2g} %"
+    interval, median = samples.intervals.get(place), signed(float(samples.median[place]))
+    if interval is None or interval.low == interval.high:
+        return median, NOTHING if interval is None else COPIES, NOTHING
+    places, half = decimals(interval.low, interval.high), NOTHING
+    if interval.median:
+        half = f"{50 * (interval.high - interval.low) / abs(interval.median):.2g} %"
+    ends = f"{fixed(interval.low, places)} to {fixed(interval.high, places)}"
+    return fixed(interval.median, places), ends, half
 
 
 def cell_table(sweep: SweepRecord, samples: SweepSamples) -> tuple[list[str], list[list[str]]]:
@@ -226,38 +217,37 @@ def print_sweep(report: SweepReport) -> None:
         terminal.print(report.published.table(MOST_LINES))
     if len(report.comparisons) > 1 and not report.too_few:
         _print_sentences(report, terminal)
-    terminal.end(
-        report.page, report.sweep.facts.status, "This sweep is marked {}: it is incomplete."
-    )
+    marked = "This sweep is marked {}: it is incomplete."
+    terminal.end(report.page, report.sweep.facts.status, marked)
 
 
 def _print_sentences(report: SweepReport, terminal: Terminal) -> None:
     """Print comparisons in the order of the grid; of too many, those with a difference first."""
     ordered = list(report.comparisons)
-    if len(ordered) > MOST_LINES:
+    left = len(ordered) - MOST_LINES
+    if left > 0:
         ordered.sort(key=lambda comparison: comparison.verdict == DifferenceVerdict.UNSHOWN)
-        more = [f"... and {len(ordered) - MOST_LINES} more in comparisons.csv"]
-    else:
-        more = []
     sentences = (sentence(each, report.sweep, report.samples) for each in ordered[:MOST_LINES])
-    terminal.say(*(f"- {words}" for words in sentences), *more)
+    terminal.say(*(f"- {words}" for words in sentences))
+    if left > 0:
+        terminal.say(f"... and {left} more in comparisons.csv")
 
 
 def _table(report: SweepReport) -> Table:
     """Return a column for each compared level, a row for each other combination, or the reverse."""
     sweep, samples, axis = report.sweep, report.samples, report.sweep.compare
-    columns = ["median"] if axis is None else list(sweep.factors[axis].values)
-    corner = "" if axis is None else sweep.factors[axis].short
     others = tuple(place for place in range(len(sweep.factors)) if place != axis)
-    first = [place for place in samples.places if axis is None or place[axis] == 0]
-    places = [
-        [
-            place if axis is None else (*place[:axis], at, *place[axis + 1 :])
-            for at in range(len(columns))
+    if axis is None:
+        corner, columns = "", ["median"]
+        places = [[place] for place in samples.places]
+    else:
+        corner, columns = sweep.factors[axis].short, list(sweep.factors[axis].values)
+        places = [
+            [(*place[:axis], at, *place[axis + 1 :]) for at in range(len(columns))]
+            for place in samples.places
+            if place[axis] == 0
         ]
-        for place in first
-    ]
-    rows = [sweep.described(place, others) for place in first]
+    rows = [sweep.described(cells[0], others) for cells in places]
     if len(columns) > _MOST_COLUMNS and len(rows) <= _MOST_COLUMNS:
         rows, columns = columns, [row or "median" for row in rows]
         places = [list(column) for column in zip(*places, strict=True)]
@@ -267,7 +257,6 @@ def _table(report: SweepReport) -> Table:
     ]
     if len(rows) > MOST_LINES:
         lines.append([f"... and {len(rows) - MOST_LINES} more rows on the page"])
-    title = (
-        f"{sweep.experiment}: {with_unit(sweep.metric.title, samples.unit)}, medians over the seeds"
-    )
+    metric = with_unit(sweep.metric.title, samples.unit)
+    title = f"{sweep.experiment}: {metric}, medians over the seeds"
     return text_table([corner, *columns], lines, title, range(1, len(columns) + 1))

@@ -49,18 +49,14 @@ def endings(results: RunResults, condition: RunCondition) -> Endings:
 
 def _of(flow: FlowMeasures) -> Endings:
     if flow.flow.amount:
-        return Endings(1, 1, int(_is_sent(flow)), 0, 1)
+        is_sent = flow.number("client_seconds") not in (None, inf)
+        if flow.flow.program:  # its client prints no summary
+            wanted = Size.parse(str(flow.flow.amount)).base
+            is_sent = _KBYTE * (flow.number("transfer_kbyte") or 0) >= wanted - 1
+        return Endings(1, 1, int(is_sent), 0, 1)
     names = ("exchanges_planned", "exchanges_begun", "exchanges", "exchanges_failed")
     planned, begun, ended, failed = (int(flow.number(name) or 0) for name in names)
     return Endings(planned, begun, ended, failed, len(flow.taken))
-
-
-def _is_sent(flow: FlowMeasures) -> bool:
-    """Return whether all data arrived; the client of a program prints no summary."""
-    if not flow.flow.program:
-        return flow.number("client_seconds") not in (None, inf)
-    wanted = Size.parse(str(flow.flow.amount)).base
-    return _KBYTE * (flow.number("transfer_kbyte") or 0) >= wanted - 1
 
 
 def data(results: RunResults) -> list[dict[str, Any]]:
@@ -94,14 +90,11 @@ def died(results: RunResults) -> str:
         [flow.flow.name for flow in trial.flows if flow.has_died and not flow.flow.amount]
         for trial in results.measured
     ]
-    number = sum(map(bool, dead))
-    if not number:
+    if not any(dead):
         return ""
-    first = next(filter(None, dead))[0]
-    return (
-        f"the connection of {first} failed before its duration ended ({number} of {len(dead)}"
-        " measurements)."
-    )
+    first, number = next(filter(None, dead))[0], sum(map(bool, dead))
+    ended = f"({number} of {len(dead)} measurements)."
+    return f"the connection of {first} failed before its duration ended {ended}"
 
 
 def _conditions(results: RunResults) -> Iterator[tuple[RunCondition, Endings]]:
