@@ -16,7 +16,6 @@ from analysis.fmt import decimals, fixed, probability, signed, written
 from analysis.statistics.paired_tests import (
     COPIES,
     FEWEST,
-    MedianInterval,
     Paired,
     are_copies,
     estimate,
@@ -102,10 +101,8 @@ def judge_direction(
 ) -> ClaimVerdict:
     """The verdict on the claim that the first sample is larger, or smaller, than the second."""
     claim, pair = compared.is_of_first(direction), compared.paired
-    if pair is None or pair.count < FEWEST:
-        return _undecided(question, claim, pair)
-    if pair.copies:
-        return _of_copies(question, claim, pair, compared.unit)
+    if pair is None or pair.low is None:
+        return _undecided(question, claim, pair, compared.unit)
     evidence = _evidence(pair, compared.unit)
     seen = "larger" if pair.estimate > pair.neutral else "smaller"
     word = ClaimWord.SHOWN if seen == direction else ClaimWord.CONTRADICTED
@@ -120,11 +117,13 @@ def judge_equal(question: str, compared: ComparedSamples, margin: float) -> Clai
     """The verdict on the claim that the samples are the same but for `margin`, a share of 1."""
     alike = f"the same {compared.names[0]} and {compared.names[1]}, within {100 * margin:g} %"
     claim, pair = f"{compared.what} is {alike}", compared.paired
-    if pair and pair.copies:
-        return _of_copies(question, claim, pair, compared.unit)
     if pair is None or pair.low is None or pair.high is None:
-        return _undecided(question, claim, pair)
-    word = _lies(pair.low, pair.high, *_margins(pair, compared, margin))
+        return _undecided(question, claim, pair, compared.unit)
+    least, most = 1 / (1 + margin), 1 + margin
+    if pair.scale == "difference":
+        most = margin * median(abs(value) for value in compared.values[1] if not isnan(value))
+        least = -most
+    word = _lies(pair.low, pair.high, least, most)
     beginnings = {
         ClaimWord.SHOWN: claim,
         ClaimWord.NOT_SHOWN: f"it is open whether {claim}",
@@ -132,14 +131,6 @@ def judge_equal(question: str, compared: ComparedSamples, margin: float) -> Clai
     }
     sentence = f"{beginnings[word]}: {_evidence(pair, compared.unit)}."
     return _decided(question, claim, word, sentence, pair)
-
-
-def _margins(pair: Paired, compared: ComparedSamples, margin: float) -> tuple[float, float]:
-    """The range that still counts as equal, on the scale of `pair`."""
-    if pair.scale == "ratio":
-        return 1 / (1 + margin), 1 + margin
-    usual = median(abs(value) for value in compared.values[1] if not isnan(value))
-    return -margin * usual, margin * usual
 
 
 @dataclass(frozen=True)
@@ -153,11 +144,6 @@ class ClaimedRange:
     high: float | None
     expectation: str = ""
     unit: str = ""
-
-    @property
-    def words(self) -> str:
-        """The range in a sentence: "at least 1.05 times what the link alone needs"."""
-        return f"{self.ends} {self.expectation}".strip()
 
     @property
     def ends(self) -> str:
@@ -181,15 +167,19 @@ def judge_within(
     trajectories: Trajectories = None,
 ) -> ClaimVerdict:
     """The verdict on a claim that `values` lie in a range, perhaps of measured by expected."""
-    claim = f"{what} is {claimed.words}"
+    claim = f"{what} is {claimed.ends} {claimed.expectation}".rstrip()
     measured = [value for value in values if not isnan(value)]
     around = median_interval(measured)
     if around is None:
-        return _undecided(question, claim, None, len(measured))
+        return _undecided(question, claim, None, count=len(measured))
     least = -inf if claimed.low is None else claimed.low
     most = inf if claimed.high is None else claimed.high
     ends: tuple[float | None, float | None] = (around.low, around.high)
-    low, middle, high = (_figure(around, each) for each in (around.low, around.median, around.high))
+    figures = (around.low, around.median, around.high)
+    low, middle, high = map(signed, figures)
+    if around.low < around.high:
+        places = decimals(around.low, around.high)
+        low, middle, high = (fixed(figure, places) for figure in figures)
     found = f"median of {around.count} repetitions, 95 % interval {low} to {high}"
     if are_copies(trajectories or seen_of(measured)):
         found, ends = f"all {around.count} repetitions, {COPIES}", (None, None)
@@ -210,15 +200,18 @@ def _lies(low: float, high: float, least: float, most: float) -> ClaimWord:
     return ClaimWord.CONTRADICTED if high < least or low > most else ClaimWord.NOT_SHOWN
 
 
-def _undecided(question: str, claim: str, pair: Paired | None, count: int = 0) -> ClaimVerdict:
-    """Not shown, since there are too few repetitions; the tables have their values."""
+def _undecided(
+    question: str, claim: str, pair: Paired | None, unit: str = "", count: int = 0
+) -> ClaimVerdict:
+    """Not shown: there are too few repetitions, or copies of one, which are no sample."""
     count = pair.count if pair else count
-    several = f"{_NUMBERS[count]} repetition{'' if count == 1 else 's'}"
-    sentence = (
-        f"{several} cannot show whether {claim}; {_NUMBERS[FEWEST]} can."
-        if count
-        else "no repetition has the figures that the claim is about."
-    )
+    several = f"{_NUMBERS[min(count, FEWEST)]} repetition{'' if count == 1 else 's'}"
+    sentence = f"{several} cannot show whether {claim}; {_NUMBERS[FEWEST]} can."
+    if not count:
+        sentence = "no repetition has the figures that the claim is about."
+    if pair and pair.copies:
+        figure = f"{_estimate(pair, unit)} in all {count} repetitions"
+        sentence = f"the seeds cannot show whether {claim}: {figure}, {COPIES}."
     verdict = ClaimVerdict(question, claim, ClaimWord.NOT_SHOWN, sentence, repetitions=count)
     return replace(verdict, scale=pair.scale, estimate=pair.estimate) if pair else verdict
 
@@ -230,14 +223,6 @@ def _decided(
     return ClaimVerdict(question, claim, word, sentence, pair.scale, *figures)
 
 
-def _of_copies(question: str, claim: str, pair: Paired, unit: str) -> ClaimVerdict:
-    """Not shown: seeds that repeat one trajectory are no sample."""
-    figure = f"{_estimate(pair, unit)} in all {pair.count} repetitions"
-    sentence = f"the seeds cannot show whether {claim}: {figure}, {COPIES}."
-    verdict = _decided(question, claim, ClaimWord.NOT_SHOWN, sentence, pair)
-    return replace(verdict, p=None)
-
-
 def _estimate(pair: Paired, unit: str) -> str:
     return estimate(pair, unit) + " as large" * (pair.scale == "ratio")
 
@@ -246,9 +231,3 @@ def _evidence(pair: Paired, unit: str) -> str:
     """Such as "1.3 times as large (10 repetitions, 95 % interval 1.1 to 1.5, p = 0.02)"."""
     sample = f"{pair.count} repetitions, {interval(pair)}, p {probability(pair.p)}"
     return f"{_estimate(pair, unit)} ({sample})"
-
-
-def _figure(around: MedianInterval, value: float) -> str:
-    if around.low == around.high:
-        return signed(value)
-    return fixed(value, decimals(around.low, around.high))

@@ -5,7 +5,7 @@ docs/concepts/statistics.md explains each method in plain words and says what wa
 
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from math import copysign, exp, inf, isfinite, lgamma, sqrt
@@ -38,9 +38,6 @@ class MedianInterval:
     low: float
     high: float
     count: int
-
-    def excludes(self, value: float) -> bool:
-        return not self.low <= value <= self.high
 
 
 @dataclass(frozen=True)
@@ -91,8 +88,16 @@ def median_interval(values: Sequence[float] | Numbers) -> MedianInterval | None:
     count = len(ordered)
     if count < FEWEST:
         return None
-    low, high = _odd(ordered) if count % 2 else _even(ordered)
-    return MedianInterval(float(np.median(ordered)), low, high, count)
+    middle = float(np.median(ordered))
+    if count % 2:  # a value: it is at most the k-th if m of 2m - 1 draws are the first k
+        rank = _low_rank(count)
+        return MedianInterval(middle, float(ordered[rank]), float(ordered[-1 - rank]), count)
+    first, second, weights = _middle_pairs(count)
+    means = (ordered[first] + ordered[second]) / 2
+    order = np.argsort(means)
+    below, tail = np.cumsum(weights[order]), _tail(count)
+    low, high = np.searchsorted(below, [tail, below[-1] - tail])
+    return MedianInterval(middle, float(means[order[low]]), float(means[order[high]]), count)
 
 
 def precision(values: Sequence[float]) -> float | None:
@@ -101,22 +106,6 @@ def precision(values: Sequence[float]) -> float | None:
     if interval is None or interval.median == 0:
         return None
     return (interval.high - interval.low) / 2 / abs(interval.median)
-
-
-def _odd(ordered: Numbers) -> tuple[float, float]:
-    """The resampled median, a value: at most the k-th if m of 2m - 1 draws are the first k."""
-    rank = _low_rank(len(ordered))
-    return float(ordered[rank]), float(ordered[-1 - rank])
-
-
-def _even(ordered: Numbers) -> tuple[float, float]:
-    """The distribution for n = 2m: the mean of two values, by `_middle_pairs`."""
-    first, second, weights = _middle_pairs(len(ordered))
-    means = (ordered[first] + ordered[second]) / 2
-    order = np.argsort(means)
-    below, tail = np.cumsum(weights[order]), _tail(len(ordered))
-    low, high = np.searchsorted(below, [tail, below[-1] - tail])
-    return float(means[order[low]]), float(means[order[high]])
 
 
 @lru_cache(maxsize=4096)
@@ -140,17 +129,14 @@ def _middle_pairs(count: int) -> tuple[Indices, Indices, Numbers]:
     reach, farthest = int(4 * sqrt(count)) + 3, min(count, 40)
     first = np.arange(max(0, half - reach), min(count, half + reach))
     second = np.minimum(first[:, None] + np.arange(1, farthest), count)
-    below = _log_choices(count) + _log_extreme(count, first)
+    choices = lgamma(count + 1) - 2 * lgamma(half + 1)
+    below = choices + _log_extreme(count, first)
     apart = np.exp(below[:, None] + _log_extreme(count, count - 1 - second))
     ends = np.diff([_among(count, half, place) for place in range(first[0], first[-1] + 2)])
     together = ends - np.exp(below + _log_power(count, count - 1 - first))
     weights = np.column_stack((together, apart))
     kept, places = weights > _NEGLIGIBLE, np.column_stack((first, second))
     return np.broadcast_to(first[:, None], kept.shape)[kept], places[kept], weights[kept]
-
-
-def _log_choices(count: int) -> float:
-    return lgamma(count + 1) - 2 * lgamma(count // 2 + 1)
 
 
 def _log_extreme(count: int, places: Indices) -> Numbers:
@@ -210,20 +196,23 @@ def paired(
     if not len(before):
         return None
     is_ratio = min(before.min(), after.min()) > 0
-    if is_ratio:
-        found = _compared("ratio", _apart(np.log(before), np.log(after)))
-    else:
-        found = _compared("difference", _apart(before, after))
+    sides = (np.log(before), np.log(after)) if is_ratio else (before, after)
+    with np.errstate(invalid="ignore"):  # two infinite values are equal
+        apart = np.nan_to_num(sides[1] - sides[0], nan=0.0, posinf=_BEYOND, neginf=-_BEYOND)
+    values: Numbers = np.round(apart, _DIGITS)
+    scale: Literal["ratio", "difference"] = "ratio" if is_ratio else "difference"
+    found = [_on_scale(is_ratio, value) for value in tests.hodges_lehmann(values)]
     if are_copies(trajectories or seen_of(before, after)):
-        return replace(found, low=None, high=None, p=1.0, copies=True)
-    return found
+        return Paired(scale, found[0], None, None, len(values), 1.0, copies=True)
+    ends = found[1:] if len(values) >= FEWEST else [None, None]
+    return Paired(scale, found[0], ends[0], ends[1], len(values), tests.signed_rank(values))
 
 
-def _apart(before: Numbers, after: Numbers) -> Numbers:
-    """Return the differences; that from or to an infinite value is `_BEYOND`, of two zero."""
-    with np.errstate(invalid="ignore"):
-        found: Numbers = np.nan_to_num(after - before, nan=0.0, posinf=_BEYOND, neginf=-_BEYOND)
-    return found
+def _on_scale(is_ratio: bool, value: float) -> float:
+    """Return a shift as a ratio or difference: half of `_BEYOND` is a mean with an infinite one."""
+    if abs(value) > _BEYOND / 4:
+        value = copysign(inf, value)
+    return exp(value) if is_ratio and value < _LARGEST else value
 
 
 def are_copies(trajectories: Sequence[Hashable]) -> bool:
@@ -243,23 +232,6 @@ def seen_of(*samples: Sequence[float] | Numbers) -> list[Hashable]:
     return [*range(len(rows))] if counts and len(set(rows)) > 1 else rows
 
 
-def _compared(scale: Literal["ratio", "difference"], unrounded: Numbers) -> Paired:
-    """The summary of logarithms of ratios, or of differences."""
-    values: Numbers = np.round(unrounded, _DIGITS)
-    estimate, low, high = (_on_scale(scale, value) for value in tests.hodges_lehmann(values))
-    count, p = len(values), tests.signed_rank(values)
-    if count < FEWEST:
-        return Paired(scale, estimate, None, None, count, p)
-    return Paired(scale, estimate, low, high, count, p)
-
-
-def _on_scale(scale: Literal["ratio", "difference"], value: float) -> float:
-    """Return a shift as a ratio or difference: half of `_BEYOND` is a mean with an infinite one."""
-    if abs(value) > _BEYOND / 4:
-        value = copysign(inf, value)
-    return exp(value) if scale == "ratio" and value < _LARGEST else value
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Each p corrected for the whole family.
 
@@ -274,11 +246,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     order = np.argsort(p_values)
     factors = np.arange(len(p_values), 0, -1)
+    ordered = np.asarray(p_values, dtype=np.float64)[order]
     corrected = np.empty(len(p_values))
-    corrected[order] = np.minimum(
-        1.0, np.maximum.accumulate(np.asarray(p_values, dtype=np.float64)[order] * factors)
-    )
-    return [float(value) for value in corrected]
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(ordered * factors))
+    return corrected.tolist()
 
 
 def fewest_seeds(comparisons: int) -> int:
@@ -323,9 +294,9 @@ def family(pairs: Sequence[Paired | None]) -> list[DifferenceVerdict | None]:
 
 def estimate(paired: Paired, unit: str) -> str:
     """The ratio or difference with its unit, to the digits that the interval supports."""
-    if paired.scale == "ratio":
-        return f"{_figure(paired, paired.estimate)} times"
     figure = _figure(paired, paired.estimate)
+    if paired.scale == "ratio":
+        return f"{figure} times"
     return f"{'+' if paired.estimate > 0 else ''}{figure} {unit}".strip()
 
 
@@ -342,11 +313,11 @@ def interval(paired: Paired) -> str:
 
 
 def _figure(paired: Paired, value: float) -> str:
-    if paired.low is not None and paired.high is not None and paired.low < paired.high:
-        if not isfinite(paired.low) or not isfinite(paired.high):
-            return signed(value)
-        return fixed(value, decimals(paired.low, paired.high, paired.neutral))
-    if 0 < abs(value - paired.neutral) < 0.1:  # equal in all seeds: it must not read as none
-        low, high = sorted((value, paired.neutral))
-        return fixed(value, max(2, decimals(low, high, paired.neutral)))
+    low, high, neutral = paired.low, paired.high, paired.neutral
+    if low is not None and high is not None and low < high:
+        is_finite = isfinite(low) and isfinite(high)
+        return fixed(value, decimals(low, high, neutral)) if is_finite else signed(value)
+    if 0 < abs(value - neutral) < 0.1:  # equal in all seeds: it must not read as none
+        ends = min(value, neutral), max(value, neutral)
+        return fixed(value, max(2, decimals(*ends, neutral)))
     return fixed(value, 2) if paired.scale == "ratio" and 0.1 < value < 1000 else signed(value)

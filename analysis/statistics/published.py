@@ -66,13 +66,11 @@ class Agreement:
         if self.word != Word.DIFFERS:
             return self.word
         side = "higher" if self.difference > 0 else "lower"
-        if self.factor is None:
-            how_far = f"{signed(abs(self.difference))} {unit}".strip()
-        elif self.factor < 1.095:
-            how_far = f"{100 * (self.factor - 1):.1g} %"
-        else:
+        how_far = f"{signed(abs(self.difference))} {unit}".strip()
+        if self.factor is not None:
             factor = f"{self.factor:.1f}" if self.factor < 10 else signed(round(self.factor))
-            how_far = f"a factor of {factor}"
+            small = f"{100 * (self.factor - 1):.1g} %"
+            how_far = small if self.factor < 1.095 else f"a factor of {factor}"
         return f"differs by {how_far} (measured is {side})"
 
 
@@ -109,13 +107,11 @@ def judge(published: float | None, span: ValueSpan | None, ours: Measurement | N
         return Agreement(Word.FEW, runs=ours.count)
     if ours.middle.meets(span):
         return Agreement(Word.AGREES)
-    return Agreement(Word.WITHIN) if ours.further.meets(span) else _apart(published, ours.center)
-
-
-def _apart(published: float, ours: float) -> Agreement:
-    low, high = sorted((published, ours))
-    is_ratio = low > 0 and isfinite(high / low)
-    return Agreement(Word.DIFFERS, high / low if is_ratio else None, ours - published)
+    if ours.further.meets(span):
+        return Agreement(Word.WITHIN)
+    low, high = sorted((published, ours.center))
+    factor = high / low if low > 0 and isfinite(high / low) else None
+    return Agreement(Word.DIFFERS, factor, ours.center - published)
 
 
 Era = Literal["period_kernel", "period", "today"]
@@ -208,9 +204,9 @@ def count_settings(rows: Iterable[Judged]) -> SettingCounts:
     settings: dict[str, list[Judged]] = {}
     for judged in rows:
         settings.setdefault(judged.row.setting or judged.row.where, []).append(judged)
-    counts = Counter(map(_outcome, settings.values()))
-    holding = [each for each in settings.values() if _outcome(each) == "hold"]
-    full = sum(each[0].row.line_rate for each in holding)
+    outcomes = [(_outcome(each), each[0].row.line_rate) for each in settings.values()]
+    full = sum(line_rate for outcome, line_rate in outcomes if outcome == "hold")
+    counts = Counter(outcome for outcome, _ in outcomes)
     return Counter({"settings": len(settings), "line_rate": full, **counts})
 
 

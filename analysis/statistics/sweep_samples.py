@@ -101,22 +101,31 @@ def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
         name: _of_run(rows[name].values, groups, flows[metric.transport], metric)
         for name, metric in metrics.items()
     }
-    if missing := int(np.isnan(runs[sweep.metric.name]).sum()):
+    chosen, many = sweep.metric.name, len(rows) > len(groups)
+    if missing := int(np.isnan(runs[chosen]).sum()):
         of_all = f"{missing:,} of {len(groups):,} runs"
         problems.add(f"{of_all} have no value of the chosen metric: they are left out.")
-    units = {name: _unit(metric, runs[name]) for name, metric in metrics.items()}
-    unit, divisor = units[sweep.metric.name]
+    # The page has rates of ten Mbit/s in Mbit/s.
+    is_large = {
+        name: metric.unit == "kbit/s" and (runs[name] >= 10_000).any()
+        for name, metric in metrics.items()
+    }
+    units = {name: "Mbit/s" if is_large[name] else metrics[name].unit for name in metrics}
     first, own = rows.rows(groups.first), rows.rows(flows[sweep.metric.transport])
     seeds = tuple(np.unique(first["seed"].values).tolist())
-    many = len(rows) > len(groups)
+    cubes = {
+        name: _cube(sweep, first, seeds, found) / (1000 if is_large[name] else 1)
+        for name, found in runs.items()
+    }
+    is_split = many and not sweep.metric.of_run
     return SweepSamples(
-        _cube(sweep, first, seeds, runs[sweep.metric.name]) / divisor,
-        unit,
+        cubes[chosen],
+        units[chosen],
         seeds,
-        {name: _median(_cube(sweep, first, seeds, runs[name])) / units[name][1] for name in units},
-        {name: unit for name, (unit, _) in units.items()},
+        {name: _median(cube) for name, cube in cubes.items()},
+        units,
         tuple(_amounts(rows, factor) for factor in sweep.factors),
-        _by_flow(sweep, own, divisor) if many and not sweep.metric.of_run else {},
+        _by_flow(sweep, own, 1000 if is_large[chosen] else 1) if is_split else {},
         many,
         _cube(sweep, first, seeds, _numbered(rows, groups, metrics)),
     )
@@ -161,18 +170,15 @@ def _usable(rows: ColumnTable, sweep: SweepRecord, problems: Problems) -> Column
     if lost:
         why = "have a value that sweep.json does not list: they are left out."
         problems.add(f"{lost} rows of {ROWS} {why}")
-    metrics = {name: _possible(rows[name], each) for name, each in sweep.metrics.items()}
+    metrics = dict[str, Numbers]()
+    for name, metric in sweep.metrics.items():
+        values: Numbers = rows[name].filled(np.nan).astype(np.float64)
+        is_possible = abs(values) < _GREATEST
+        if metric.unit in ("ms", "s") or not metric.column:  # of what did not end, or a multiple
+            is_possible |= np.isposinf(values)
+        metrics[name] = np.where(is_possible, values, np.nan)
     numbered = rows.having(cell=cell, seed=rows["seed"].values.astype(np.int64), **metrics)
     return numbered.rows(is_known)
-
-
-def _possible(column: TableColumn, metric: Metric) -> Numbers:
-    """Return the values; only the time of what did not end, or a multiple of it, is infinite."""
-    values: Numbers = column.filled(np.nan).astype(np.float64)
-    is_known = abs(values) < _GREATEST
-    if metric.unit in ("ms", "s") or not metric.column:
-        is_known |= np.isposinf(values)
-    return np.where(is_known, values, np.nan)
 
 
 def _standing(rows: ColumnTable, runs: RowGroups, transport: str) -> NDArray[Any]:
@@ -194,13 +200,6 @@ def _of_run(values: Numbers, runs: RowGroups, flows: NDArray[Any], metric: Metri
     means: Numbers = np.full(len(runs), np.nan)
     np.divide(sums, counts, out=means, where=counts > 0)
     return means
-
-
-def _unit(metric: Metric, values: Numbers) -> tuple[str, float]:
-    """The unit that the page uses for a metric, and how many of the metric's own it holds."""
-    if metric.unit == "kbit/s" and (values >= 10_000).any():
-        return "Mbit/s", 1000.0
-    return metric.unit, 1.0
 
 
 def _cube(sweep: SweepRecord, runs: ColumnTable, seeds: tuple[int, ...], found: Numbers) -> Numbers:
@@ -236,7 +235,7 @@ def _amounts(rows: ColumnTable, factor: SweptFactor) -> tuple[float | None, ...]
     return tuple(known.get(value) for value in factor.values)
 
 
-def _by_flow(sweep: SweepRecord, rows: ColumnTable, divisor: float) -> dict[Place, Numbers]:
+def _by_flow(sweep: SweepRecord, rows: ColumnTable, divisor: int) -> dict[Place, Numbers]:
     values = rows[sweep.metric.name].values
     measured = rows.select("cell").having(values=values / divisor).rows(~np.isnan(values))
     places = list(np.ndindex(sweep.shape))

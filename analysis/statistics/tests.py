@@ -76,7 +76,15 @@ def incomplete_beta(first: float, second: float, share: float) -> float:
         return 1 - incomplete_beta(second, first, 1 - share)
     scale = lgamma(first + second) - lgamma(first) - lgamma(second)
     factor = exp(scale + first * log(share) + second * log1p(-share)) / first
-    return factor / _fraction(_terms(first, second, share))
+    # Lentz, Applied Optics 15(3), 1976, as Thompson modified it.
+    value, upper, lower = 1.0, 1.0, 0.0
+    for term in _terms(first, second, share):
+        lower = 1 / (1 + term * lower or _SMALLEST)
+        upper = 1 + term / upper or _SMALLEST
+        value *= upper * lower
+        if abs(upper * lower - 1) < _PRECISION:
+            break
+    return factor / value
 
 
 def _terms(first: float, second: float, share: float) -> Iterator[float]:
@@ -87,20 +95,7 @@ def _terms(first: float, second: float, share: float) -> Iterator[float]:
         yield (step + 1) * (second - step - 1) * share / ((at + 1) * (at + 2))
 
 
-def _fraction(terms: Iterator[float]) -> float:
-    """The value of the fraction (Lentz, Applied Optics 15(3), 1976, as Thompson modified it)."""
-    value, upper, lower = 1.0, 1.0, 0.0
-    for term in terms:
-        lower = 1 / (1 + term * lower or _SMALLEST)
-        upper = 1 + term / upper or _SMALLEST
-        value *= upper * lower
-        if abs(upper * lower - 1) < _PRECISION:
-            break
-    return value
-
-
 Numbers = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 CONFIDENCE = 0.95
 EXACT_UP_TO = 100
@@ -185,18 +180,13 @@ def _pair_mean(ordered: Numbers, place: int) -> float:
             ends, high = cuts, middle
         else:
             starts, low = cuts, middle
-    return _mean_of_rest(ordered, starts, ends, place - int((starts - rows).sum()))
-
-
-def _mean_of_rest(ordered: Numbers, starts: Indices, ends: Indices, place: int) -> float:
-    """The mean at `place` of the pairs that are left; if those are too many, all are the same."""
-    counts = ends - starts
-    if counts.sum() > AT_ONCE:
+    counts, left = ends - starts, place - int((starts - rows).sum())
+    if counts.sum() > AT_ONCE:  # all that are left are the same
         row = int(counts.argmax())
         return float(ordered[row] + ordered[starts[row]]) / 2
-    first = np.repeat(np.arange(len(ordered)), counts)
+    first = np.repeat(rows, counts)
     second = np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-    return float(np.partition((ordered[first] + ordered[second]) / 2, place)[place])
+    return float(np.partition((ordered[first] + ordered[second]) / 2, left)[left])
 
 
 @lru_cache(maxsize=4096)
