@@ -268,8 +268,8 @@ def print_report(report: RunReport) -> None:
     terminal.check(remarks, len(remarks))
     if report.results.measured:
         terminal.print(_table(report))
-    if listing := next(iter(report.listings), None):
-        terminal.print(*_listing(listing, terminal.width))
+    if report.listings and (listing := _listing(report.listings[0], terminal.width)):
+        terminal.print(listing)
     if report.published:
         terminal.print(report.published.table(_MOST_LINES))
     network = report.network
@@ -297,11 +297,12 @@ def _usual(run: RunRecord) -> tuple[ReportQuantity, ...]:
     return (*Q.group("FLOWS"), Q["RESENT"], Q["ALL_TIMEOUTS"])
 
 
-def _listing(listing: Listing, width: int) -> Iterator[Table]:
-    """Yield the listing without columns of long cells, unless it is too large for `width`."""
+def _listing(listing: Listing, width: int) -> Table | None:
+    """Return the listing without columns of long cells; None if it is too large for `width`."""
     first, *others = zip(listing.head, *listing.rows, strict=True)
     kept = [first, *(column for column in others if max(map(len, column)) <= _WIDEST)]
     used = sum(max(map(len, column)) + _BETWEEN for column in kept)
-    if used < width and len(listing.rows) <= _MOST_LINES:
-        head, *rows = zip(*kept, strict=True)
-        yield text_table(head, rows, listing.title, range(1, len(kept)))
+    if used >= width or len(listing.rows) > _MOST_LINES:
+        return None
+    head, *rows = zip(*kept, strict=True)
+    return text_table(head, rows, listing.title, range(1, len(kept)))

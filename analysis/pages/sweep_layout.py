@@ -98,14 +98,18 @@ class Layout:
 def _layout(
     sweep: SweepRecord, across: int | None, series: int | None, rest: Sequence[int]
 ) -> Layout:
-    """Return panels of all combinations, or of `MOST_PANELS`, evenly spread with both ends."""
     levels = product(*(range(sweep.shape[axis]) for axis in rest))
     every = [dict(zip(rest, each, strict=True)) for each in levels]
-    spread = np.linspace(0, len(every) - 1, min(len(every), MOST_PANELS))
-    kept = sorted({round(at) for at in spread})
+    kept = chosen(len(every))
     left_out = f" {len(kept)} of {len(every)} combinations are shown; the tables have all."
     panels = tuple(every[at] for at in kept)
     return Layout(sweep, across, series, tuple(rest), panels, left_out * (len(kept) < len(every)))
+
+
+def chosen(count: int) -> list[int]:
+    """Return up to `MOST_PANELS` of `count` places, evenly spread with both ends."""
+    spread = np.linspace(0, count - 1, min(count, MOST_PANELS))
+    return sorted({round(at) for at in spread})
 
 
 def for_lines(sweep: SweepRecord) -> Layout | None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
 from statistics import median
-from typing import Literal
 
 from msgspec.structs import replace
 
@@ -34,7 +33,10 @@ from topologies.units import Share
 
 def repeat_command(run: RunRecord, repeat: int | None = None) -> str:
     """Return the shell command for the same parameters, `repeat` times or as often as in `run`."""
-    words = ["./tcplab", *_studies(), "run", run.experiment]
+    # The folders of studies that this process was started with.
+    folders = os.environ.get("TCPLAB_STUDIES", "").split(os.pathsep)
+    words = ["./tcplab", *(word for each in folders if each for word in ("--studies", each))]
+    words += ["run", run.experiment]
     for name, value in run.parameters.items():
         words += [f"--{name.replace('_', '-')}", value] if value else []
     for setting in run.spec.settings:
@@ -44,26 +46,18 @@ def repeat_command(run: RunRecord, repeat: int | None = None) -> str:
     return shlex.join([*words, "--repeat", str(max(1, count))])
 
 
-def _studies() -> list[str]:
-    """Return the options for folders of studies that this process was started with."""
-    folders = os.environ.get("TCPLAB_STUDIES", "").split(os.pathsep)
-    return [word for folder in folders if folder for word in ("--studies", folder)]
-
-
-_OF_FLOW = "metric."
-
-
 def claim_of_run(results: RunResults) -> ClaimVerdict | None:
     """Return the verdict, NOT_SHOWN for a claim that cannot be judged; None without a claim."""
     headline = results.run.spec.headline
     if headline is None:
         return None
     try:
-        return _judged(results, _timed(headline), _metric(headline, headline.subject))
+        if when := parse(headline.metric).when:  # the window of the metric
+            headline = replace(headline, what=f"{headline.what} {when}")
+        return _judged(results, headline, _metric(headline, headline.subject))
     except (UnknownMetric, UsageError) as error:
-        return ClaimVerdict(
-            headline.question, headline.question, ClaimWord.NOT_SHOWN, printable(error)
-        )
+        question, problem = headline.question, printable(error)
+        return ClaimVerdict(question, question, ClaimWord.NOT_SHOWN, problem)
 
 
 def _metric(headline: HeadlineEntry, subject: SubjectEntry) -> Metric:
@@ -73,31 +67,25 @@ def _metric(headline: HeadlineEntry, subject: SubjectEntry) -> Metric:
     return parse(headline.metric).of_flow(subject.flow).metric
 
 
-def _timed(headline: HeadlineEntry) -> HeadlineEntry:
-    """Return the claim with the window of its metric in its sentence."""
-    when = parse(headline.metric).when
-    return replace(headline, what=f"{headline.what} {when}") if when else headline
-
-
 def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
     """Return the verdict by the claim's direction. Raises UsageError if that is none."""
-    if headline.direction == "within":
-        return _within(results, headline, key)
-    if headline.against is None or headline.direction not in ("larger", "smaller", "equal"):
+    subject, against, direction = headline.subject, headline.against, headline.direction
+    question, what, first = headline.question, headline.what, samples_of_claim(results, headline)
+    if direction == "within":
+        expected = headline.expected if headline.expected > 0 else 1.0
+        claimed = ClaimedRange(headline.low, headline.high, headline.expectation, key.unit)
+        trajectories = results.trajectories({subject.condition})
+        shares = [value / expected for value in first]
+        return judge_within(question, what, shares, claimed, trajectories)
+    if against is None or direction not in ("larger", "smaller", "equal"):
         raise UsageError("The claim of spec.json has no comparison.", "Run the experiment again.")
-    subjects = (headline.subject, headline.against)
-    first, second = (_name(results, subject, subjects) for subject in subjects)
-    of_first, of_second = (samples_of_claim(results, headline, subject) for subject in subjects)
-    trajectories = results.trajectories({subject.condition for subject in subjects})
-    compared = ComparedSamples(
-        headline.what, key.unit, (first, second), (of_first, of_second), trajectories
-    )
-    if headline.direction == "equal":
-        return judge_equal(headline.question, compared, Share.parse(headline.margin).fraction)
-    direction: Literal["larger", "smaller"] = (
-        "larger" if headline.direction == "larger" else "smaller"
-    )
-    return judge_direction(headline.question, compared, direction)
+    names = _name(results, subject, against), _name(results, against, subject)
+    values = first, samples_of_claim(results, headline, against)
+    trajectories = results.trajectories({subject.condition, against.condition})
+    compared = ComparedSamples(what, key.unit, names, values, trajectories)
+    if direction == "equal":
+        return judge_equal(question, compared, Share.parse(headline.margin).fraction)
+    return judge_direction(question, compared, "larger" if direction == "larger" else "smaller")
 
 
 def oriented(
@@ -115,50 +103,38 @@ def enough(run: RunRecord) -> int:
     return max(FEWEST, headline.repetitions if headline else FEWEST)
 
 
-def _within(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
-    expected = headline.expected if headline.expected > 0 else 1.0
-    values = [value / expected for value in samples_of_claim(results, headline, headline.subject)]
-    claimed = ClaimedRange(headline.low, headline.high, headline.expectation, key.unit)
-    trajectories = results.trajectories({headline.subject.condition})
-    return judge_within(headline.question, headline.what, values, claimed, trajectories)
-
-
-def _name(
-    results: RunResults, subject: SubjectEntry, subjects: tuple[SubjectEntry, SubjectEntry]
-) -> str:
-    """Name the side of a value: only what distinguishes the two."""
+def _name(results: RunResults, subject: SubjectEntry, other: SubjectEntry) -> str:
+    """Name the side of a value: only what distinguishes it from the `other`."""
     labels = {condition.name: condition.label for condition in results.run.conditions}
     label = labels.get(subject.condition, subject.condition)
     if not subject.flow:
         return f"with {label}"
-    if subjects[0].condition == subjects[1].condition:
-        return f"of the flow {subject.flow}"
-    return f"of the flow {subject.flow} with {label}"
+    of_flow = f"of the flow {subject.flow}"
+    return of_flow if subject.condition == other.condition else f"{of_flow} with {label}"
 
 
 def samples_of_claim(
-    results: RunResults, headline: HeadlineEntry, subject: SubjectEntry
+    results: RunResults, headline: HeadlineEntry, subject: SubjectEntry | None = None
 ) -> list[float]:
-    """Return the claim's metric for each seed, NaN for a seed without one."""
-    key = _metric(headline, subject)
+    """Return the claim's metric of a side for each seed, NaN for a seed without one."""
+    of = subject or headline.subject
+    key = _metric(headline, of)
     trials = {
         measured.trial.seed: measured
         for measured in results.measured
-        if measured.trial.condition.name == subject.condition
+        if measured.trial.condition.name == of.condition
     }
-    return [_value(trials.get(seed), key, subject.flow) for seed in results.run.seeds]
+    return [_value(trials.get(seed), key, of.flow) for seed in results.run.seeds]
 
 
 def _value(measured: Measured | None, key: Metric, flow: str) -> float:
     if measured is None:
         return nan
-    if not flow or not key.column:
-        value = measured.value(key)
-        return nan if value is None else value
-    column = key.name.removeprefix(_OF_FLOW)
-    values = (each.row.get(column) for each in measured.flows if each.flow.name == flow)
-    value = next((float(value) for value in values if isinstance(value, int | float)), None)
-    return nan if value is None else value
+    values: list[object] = [measured.value(key)]
+    if flow and key.column:
+        column = key.name.removeprefix("metric.")
+        values = [each.row.get(column) for each in measured.flows if each.flow.name == flow]
+    return next((float(value) for value in values if isinstance(value, int | float)), nan)
 
 
 @dataclass(frozen=True)
@@ -183,14 +159,25 @@ class Answer:
 def facts(results: RunResults, *quantities: ReportQuantity) -> tuple[Fact, ...]:
     """Return each measured quantity, and the difference of two conditions: one family of tests."""
     measured = [quantity for quantity in quantities if _cells(results, quantity)]
-    conditions = in_comparison(results)
-    pairs = [
-        _against(results, quantity, conditions) if conditions else None for quantity in measured
-    ]
+    conditions, run = in_comparison(results), results.run
+    pairs = [conditions and _against(results, quantity, conditions) for quantity in measured]
     return tuple(
-        Fact(quantity.scoped(results.run).title, _cells(results, quantity), change, quantity.source)
-        for quantity, change in zip(measured, _changes(measured, pairs), strict=True)
+        Fact(
+            quantity.scoped(run).title,
+            _cells(results, quantity),
+            _change(pair, verdict, quantity.unit),
+            quantity.source,
+        )
+        for quantity, pair, verdict in zip(measured, pairs, family(pairs), strict=True)
     )
+
+
+def _change(pair: Paired | None, verdict: str | None, unit: str) -> str:
+    """Such as "1.3 times (95 % interval 1.1 to 1.5; larger)"; with too few seeds less."""
+    if pair is None:
+        return NOTHING
+    words = "; ".join(filter(None, (interval(pair), verdict)))
+    return estimate(pair, unit) + (f" ({words})" if words else "")
 
 
 def _cells(results: RunResults, quantity: ReportQuantity) -> tuple[str, ...]:
@@ -202,19 +189,6 @@ def in_comparison(results: RunResults) -> tuple[RunCondition, RunCondition] | No
     """Return the two conditions that facts compare, the second with the first; None of one."""
     conditions = results.run.conditions
     return oriented(results, *conditions[:2]) if len(conditions) > 1 else None
-
-
-def _changes(quantities: list[ReportQuantity], pairs: list[Paired | None]) -> list[str]:
-    """Such as "1.3 times (95 % interval 1.1 to 1.5; larger)"; with too few seeds less."""
-    return [
-        NOTHING if pair is None else f"{estimate(pair, quantity.unit)}{_certainty(pair, verdict)}"
-        for quantity, pair, verdict in zip(quantities, pairs, family(pairs), strict=True)
-    ]
-
-
-def _certainty(pair: Paired, verdict: str | None) -> str:
-    words = "; ".join(filter(None, (interval(pair), verdict)))
-    return f" ({words})" if words else ""
 
 
 PERIOD = "_period"
@@ -234,14 +208,11 @@ def figure(value: float | None, unit: str = "") -> str:
 
 def called(results: RunResults, condition: RunCondition) -> str:
     """Return the condition inside a sentence: its label, or of one condition only its time."""
-    times = in_the_same_time(results)
+    times, label = in_the_same_time(results), condition.label
     if max(map(len, times)) > 1 or len(times) == 1:
-        return condition.label
-    return (
-        condition.label.removeprefix(f"{times[0][0].label}, ")
-        if condition.name.endswith(PERIOD)
-        else "today"
-    )
+        return label
+    is_period = condition.name.endswith(PERIOD)
+    return label.removeprefix(f"{times[0][0].label}, ") if is_period else "today"
 
 
 def each(
@@ -249,14 +220,10 @@ def each(
 ) -> str:
     """Return the conditions' medians: `94.2 Mbit/s (cubic) and 93.9 Mbit/s (reno)`."""
     every = results.run.conditions
-    medians = [
-        (middle(results, quantity, condition), condition)
-        for condition in (every if conditions is None else conditions)
-    ]
     figures = [
         (figure(value, quantity.unit), called(results, condition))
-        for value, condition in medians
-        if value is not None
+        for condition in (every if conditions is None else conditions)
+        if (value := middle(results, quantity, condition)) is not None
     ]
     alike = len(figures) == len(every) and len({text for text, _ in figures}) == 1
     if len(every) == 1 or alike:
@@ -334,19 +301,18 @@ _HOW = (
 
 
 def causes(results: RunResults) -> list[str]:
-    """Return a sentence for each condition whose drops were counted."""
-    sentences = (_of(results, condition) for condition in results.run.conditions)
-    return [sentence for sentence in sentences if sentence]
+    """Return a sentence for each condition whose drops were counted.
 
-
-def _of(results: RunResults, condition: RunCondition) -> str:
-    """Return a sentence such as "cubic: 26 packets were lost at random"."""
-    counted = [(middle(results, Q[name], condition), how) for name, how in _HOW]
-    if all(count is None for count, _ in counted):
-        return ""
-    counts = [(count, how) for count, how in counted if count]
-    if not counts:
-        return f"{condition.label}: no packet was lost or dropped."
-    number = "packet was" if counts[0][0] == 1 else "packets were"
-    parts = [f"{written(count)} {how}" for count, how in counts]
-    return f"{condition.label}: {listed(parts).replace(' ', f' {number} ', 1)}."
+    Such as "cubic: 26 packets were lost at random".
+    """
+    sentences = []
+    for condition in results.run.conditions:
+        counted = [(middle(results, Q[name], condition), how) for name, how in _HOW]
+        parts = [(f"{written(count)} {how}", count) for count, how in counted if count]
+        if parts:
+            number = "packet was" if parts[0][1] == 1 else "packets were"
+            words = listed([text for text, _ in parts]).replace(" ", f" {number} ", 1)
+            sentences.append(f"{condition.label}: {words}.")
+        elif any(count is not None for count, _ in counted):
+            sentences.append(f"{condition.label}: no packet was lost or dropped.")
+    return sentences

@@ -1,10 +1,9 @@
 """Pictures of a run's claim: its metric in each repetition, and the course that explains it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from math import isnan
 
-from analysis.graphs.layers import Graph, GraphGroup, Layer, level, without_zeros
+from analysis.graphs.layers import Graph, GraphGroup, level, without_zeros
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import UnknownMetric
 from analysis.measures.results import RunResults
@@ -32,7 +31,11 @@ def claim_picture(results: RunResults, effect: RunEffect | None) -> GraphGroup |
         return None
     if first is None:
         return None
-    more = _course(_of_claim(results, headline), headline) or _telling(results, effect)
+    sides = {each.condition for each in (headline.subject, headline.against) if each}
+    conditions = tuple(each for each in results.run.conditions if each.name in sides)
+    measured = tuple(each for each in results.measured if each.trial.condition in conditions)
+    claimed = RunResults(replace(results.run, conditions=conditions), measured)
+    more = _course(claimed, headline.metric) or _telling(results, effect)
     drawn = [replace(each, key=f"claim_{each.key}", height=_HEIGHT) for each in (first, *more)]
     return GraphGroup("effect", "The claim", _caption(results, drawn), tuple(drawn))
 
@@ -41,14 +44,12 @@ def _caption(results: RunResults, drawn: list[Graph]) -> str:
     several = len(results.run.seeds) > 1
     joined = "A line joins the values of one seed. " if len(drawn[0].x.ticks) > 1 else ""
     words = f"{joined}The thick mark is the median." if several else "One repetition."
-    courses = [graph for graph in drawn if graph.over_time]
-    is_banded = any(layer.top is not None for graph in courses for layer in graph.layers)
-    if not several or not is_banded:
+    layers = [layer for graph in drawn if graph.over_time for layer in graph.layers]
+    if not several or all(layer.top is None for layer in layers):
         return words
     is_share = drawn[1].key.startswith("claim_stacked")
-    return f"{words} Over time: " + (
-        "means of the seeds." if is_share else "the median of the seeds; bands: all of them."
-    )
+    means = "means of the seeds." if is_share else "the median of the seeds; bands: all of them."
+    return f"{words} Over time: {means}"
 
 
 def _values(results: RunResults, headline: HeadlineEntry) -> Graph | None:
@@ -64,8 +65,13 @@ def _values(results: RunResults, headline: HeadlineEntry) -> Graph | None:
     drawn = repeated(what, axis, rows, [*sides])
     if drawn is None:
         return None
-    layers = (*_claimed(headline), *drawn.layers)
-    return replace(drawn, key="values", title=what[:1].upper() + what[1:], layers=layers)
+    claimed = [
+        level(end * headline.expected, f"claimed: at {word}")
+        for end, word in ((headline.low, "least"), (headline.high, "most"))
+        if end is not None and headline.direction == "within"
+    ]
+    layers, title = (*claimed, *drawn.layers), what[:1].upper() + what[1:]
+    return replace(drawn, key="values", title=title, layers=layers)
 
 
 def _sides(results: RunResults, headline: HeadlineEntry) -> dict[str, SubjectEntry]:
@@ -79,34 +85,23 @@ def _sides(results: RunResults, headline: HeadlineEntry) -> dict[str, SubjectEnt
     return {label: SubjectEntry(name, flow) for name, label in labels.items()}
 
 
-def _claimed(headline: HeadlineEntry) -> Iterator[Layer]:
-    for end, word in ((headline.low, "least"), (headline.high, "most")):
-        if end is not None and headline.direction == "within":
-            yield level(end * headline.expected, f"claimed: at {word}")
-
-
-def _of_claim(results: RunResults, headline: HeadlineEntry) -> RunResults:
-    sides = {each.condition for each in (headline.subject, headline.against) if each}
-    conditions = tuple(each for each in results.run.conditions if each.name in sides)
-    measured = tuple(each for each in results.measured if each.trial.condition in conditions)
-    return RunResults(replace(results.run, conditions=conditions), measured)
-
-
-def _course(results: RunResults, headline: HeadlineEntry) -> list[Graph]:
+def _course(results: RunResults, metric: str) -> list[Graph]:
     """Draw the rates or the shares of several flows over time, and the metric's course."""
-    several, metric = len(results.run.flows) > 1, headline.metric
+    several = len(results.run.flows) > 1
     probed = over_seeds.answered(results) if several else None
     if "exchange" in metric and not probed:
         return _graphs(responses(results))
     if not several:
         return []
+    if "/" in metric and "exchange" not in metric and not _quantity(metric):
+        return _graphs(over_seeds.shares(results))
     if "exchange" in metric:
         return [*_graphs(over_seeds.series(results, ("rate",))), *_graphs(probed)]
-    if name := next((course for part, course in _COURSES if part in metric), ""):
-        return _graphs(over_seeds.series(results, ("rate", name)))
-    return _graphs(
-        over_seeds.shares(results) if "/" in metric else over_seeds.series(results, ("rate",))
-    )
+    return _graphs(over_seeds.series(results, ("rate", *_quantity(metric))))
+
+
+def _quantity(metric: str) -> list[str]:
+    return [course for part, course in _COURSES if part in metric][:1]
 
 
 def _graphs(group: GraphGroup | None) -> list[Graph]:

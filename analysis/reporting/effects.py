@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, TypeVar
@@ -119,36 +120,43 @@ class RunEffect:
     def sentence(self, results: RunResults) -> str:
         """Such as "Retransmitted segments: 54 with cubic, 998 with reno."."""
         ordered = self.quantities if self.differs(results) else self.quantities[::-1]
-        return " ".join(self._values(results, each) for each in ordered)
+        sentences = []
+        for each in ordered:
+            medians = _medians(results, each, (self.first, self.second))
+            ends = zip(medians, (self.first, self.second), strict=True)
+            figures = (f"{figure(value, each.unit)} with {side.label}" for value, side in ends)
+            sentences.append(f"{each.name}: {', '.join(figures)}.")
+        return " ".join(sentences)
 
     def differs(self, results: RunResults) -> bool:
         if self.claimed is None:
             return False
-        return _times(*self._medians(results, self.claimed)) > 1 + _ALIKE
+        return _times(*_medians(results, self.claimed, (self.first, self.second))) > 1 + _ALIKE
 
-    def _values(self, results: RunResults, each: ReportQuantity) -> str:
-        ends = zip(self._medians(results, each), (self.first, self.second), strict=True)
-        figures = (f"{figure(value, each.unit)} with {side.label}" for value, side in ends)
-        return f"{each.name}: {', '.join(figures)}."
 
-    def _medians(self, results: RunResults, each: ReportQuantity) -> tuple[float, float]:
-        first, second = (median(each.of(results, side)) for side in (self.first, self.second))
-        return first, second
+def _medians(
+    results: RunResults, each: ReportQuantity, sides: tuple[RunCondition, RunCondition]
+) -> tuple[float, float]:
+    first, second = (median(each.of(results, side)) for side in sides)
+    return first, second
 
 
 def effect_of(results: RunResults, others: Sequence[ReportQuantity]) -> RunEffect | None:
     """Return the claim's quantity and the clearest of `others`; None without a claim."""
-    sides = in_comparison(results)
-    if sides is None or results.run.spec.headline is None:
+    sides, headline = in_comparison(results), results.run.spec.headline
+    if sides is None or headline is None:
         return None
-    claimed = _claimed(results)
-    measured = [each for each in (claimed, *others) if each and each.pairs(results, sides)]
-    if not measured:
+    claimed = None
+    if not headline.subject.flow:
+        with suppress(UnknownMetric):
+            claimed = quantity(headline.metric)
+    if claimed and not claimed.pairs(results, sides):
+        claimed = None
+    apart = [(_apart(results, each, sides), each) for each in others if each.pairs(results, sides)]
+    most, telling = max(apart, key=lambda each: each[0], default=(0.0, None))
+    if claimed is None and not apart:
         return None
-    differing = [each for each in measured if each is not claimed]
-    most = max(differing, key=lambda each: _apart(results, each, sides), default=None)
-    telling = most if most and _apart(results, most, sides) >= _CLEAR else None
-    return RunEffect(*sides, claimed if claimed in measured else None, telling)
+    return RunEffect(*sides, claimed, telling if most >= _CLEAR else None)
 
 
 def goodput(results: RunResults) -> str:
@@ -163,21 +171,11 @@ def goodput(results: RunResults) -> str:
     return f"{rate.name}: {', '.join(figures)}." if figures else ""
 
 
-def _claimed(results: RunResults) -> ReportQuantity | None:
-    headline = results.run.spec.headline
-    if headline is None or headline.subject.flow:
-        return None
-    try:
-        return quantity(headline.metric)
-    except UnknownMetric:
-        return None
-
-
 def _apart(
     results: RunResults, each: ReportQuantity, sides: tuple[RunCondition, RunCondition]
 ) -> float:
     """Return how many times the medians differ; 1 for counts of a few events."""
-    first, second = (median(each.of(results, side)) for side in sides)
+    first, second = _medians(results, each, sides)
     if each.unit:
         return _times(first, second)
     return _times(first + 1, second + 1) if max(first, second) >= _FEWEST_EVENTS else 1.0

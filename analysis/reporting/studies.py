@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -19,7 +19,6 @@ from analysis.measures.results import RunResults, expressions
 from analysis.measures.selection import RunFacts
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord
-from analysis.records.spec_file import RunFlow
 from analysis.reporting import run_graphs
 from analysis.reporting.answers import Answer, claim_of_run
 from analysis.reporting.tables import Listing, Q, ReportQuantity, ReportTable, build_row
@@ -35,18 +34,17 @@ def plain_table(results: RunResults) -> ReportTable:
     """Return all quantities that were measured, without published values."""
     labels = tuple(condition.label for condition in results.run.conditions)
     flow, several = results.run.flow, Q.group("FLOWS") if len(results.run.flows) > 1 else ()
-    quantities = (*several, *_of(flow), *Q.group("ROUND_TRIPS"), *Q.group("CAUSES"))
+    # A UDP sender has no counters of TCP.
+    counted = (Q["DATAGRAMS_LOST"], Q["JITTER"]) if flow.protocol == "udp" else Q.group("KERNEL")
+    of_flow = [
+        replace(quantity, source=quantity.source.replace("flow1", flow.name))
+        for quantity in (*Q.group("TRANSFER"), *counted)
+    ]
+    quantities = (*several, *of_flow, *Q.group("ROUND_TRIPS"), *Q.group("CAUSES"))
     rows = (build_row(results, quantity, None) for quantity in quantities)
     measured = tuple(row for row in rows if set(row.ours) != {NOTHING})
     title = f"What was measured: all flows, then {flow.name}" if several else "What was measured"
     return ReportTable(title, labels, measured, ())
-
-
-def _of(flow: RunFlow) -> Iterator[ReportQuantity]:
-    """Yield the quantities of this flow; a UDP sender has no counters of TCP."""
-    counted = (Q["DATAGRAMS_LOST"], Q["JITTER"]) if flow.protocol == "udp" else Q.group("KERNEL")
-    for quantity in (*Q.group("TRANSFER"), *counted):
-        yield replace(quantity, source=quantity.source.replace("flow1", flow.name))
 
 
 GOODPUT = ReportQuantity(
@@ -54,12 +52,8 @@ GOODPUT = ReportQuantity(
 )
 
 
-_ANSWERS = answers_from(__file__, {**Q, "Q": Q, "GOODPUT": GOODPUT})
-
-
-def plain_answers(results: RunResults) -> tuple[Answer, ...]:
-    """Return the answers to the questions of any run, as far as it has measurements."""
-    return _ANSWERS(results)
+plain_answers = answers_from(__file__, {**Q, "Q": Q, "GOODPUT": GOODPUT})
+"""Returns the answers to the questions of any run, as far as it has measurements."""
 
 
 @dataclass(frozen=True)
@@ -94,21 +88,17 @@ def with_metrics(run: RunRecord, texts: Sequence[str]) -> RunRecord:
     """Return the run with these metrics too. Raises UsageError, UnknownMetric."""
     if not texts:
         return run
-    facts = _facts_of(run)
-    for text in texts:
-        facts.require(parse(text))
-    metrics = tuple(dict.fromkeys((*run.spec.metrics, *texts)))
-    return replace(run, spec=structs.replace(run.spec, metrics=metrics))
-
-
-def _facts_of(run: RunRecord) -> RunFacts:
     ends = [
         Duration.parse(flow.start).seconds + Duration.parse(flow.duration).seconds
         for flow in run.flows
         if flow.duration
     ]
     network, end = run.spec.topology.network(), max(ends, default=inf)
-    return RunFacts(run.flows, run.conditions, network, run.captures, end)
+    facts = RunFacts(run.flows, run.conditions, network, run.captures, end)
+    for text in texts:
+        facts.require(parse(text))
+    metrics = tuple(dict.fromkeys((*run.spec.metrics, *texts)))
+    return replace(run, spec=structs.replace(run.spec, metrics=metrics))
 
 
 def expressions_of(results: RunResults) -> tuple[ReportQuantity, ...]:

@@ -102,13 +102,12 @@ class Listing:
 
 def read_published(file: Path) -> dict[str, Published]:
     """Return the published figures of a file with a column for each condition, by quantity."""
-    rows = published_rows(file)
     about = {"quantity", "unit", "source", "metric"}
     return {
         row["quantity"]: Published(
             row["unit"], {name: float(row[name]) for name in row if name not in about and row[name]}
         )
-        for row in rows
+        for row in published_rows(file)
     }
 
 
@@ -123,18 +122,15 @@ def build_row(
         return TableRow(scoped.name, quantity.unit, quantity.source, ours)
     theirs = [published.values.get(condition.name) for condition in conditions]
     cells = tuple(NOTHING if figure is None else spread([figure]) for figure in theirs)
-    mark = "†" if quantity.total else ""
-    differences = tuple(
-        _difference(original, measured, mark)
-        for original, measured in zip(theirs, values, strict=True)
-    )
-    return TableRow(scoped.name, quantity.unit, quantity.source, ours, cells, differences)
-
-
-def _difference(published: float | None, ours: Sequence[float], mark: str) -> str:
-    if not (published and ours):
-        return NOTHING
-    return f"{100 * (median(ours) / published - 1):+.0f} %{mark}".replace("-", MINUS)
+    differences = []
+    for original, measured in zip(theirs, values, strict=True):
+        difference = NOTHING
+        if original and measured:
+            apart = f"{100 * (median(measured) / original - 1):+.0f} %".replace("-", MINUS)
+            difference = f"{apart}{'†' * quantity.total}"
+        differences.append(difference)
+    source = quantity.source
+    return TableRow(scoped.name, quantity.unit, source, ours, cells, tuple(differences))
 
 
 def quantity(
