@@ -1,6 +1,6 @@
 """Tables and graphs of every flow of a run: rates, delays, and response times."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from analysis.fmt import NOTHING, spread, written
-from analysis.graphs.capture import Numbers
 from analysis.graphs.layers import (
     BLUE,
     MIDDLE,
@@ -65,22 +64,15 @@ def sharing(trials: Sequence[Measured]) -> GraphGroup | None:
     if not trials or len(trials[0].flows) < 2:
         return None
     groups = [(one.trial.condition.label, _fastest_first(one)) for one in trials]
-    starts = np.cumsum([1, *(len(flows) + 1 for _, flows in groups)])
-    layers = [layer for kind in ("tcp", "udp") if len(layer := _bars(groups, starts, kind))]
-    means = [(at, flows) for at, (_, flows) in zip(starts, groups, strict=False) if flows]
-    alike = Layer(
-        replace(MIDDLE, width=2, dash=True),
-        "bars",
-        np.array([at - 0.5 for at, _ in means]),
-        (heights := np.array([fmean(rate for *_, rate in flows) for _, flows in means])),
-        heights,
-        np.array([at + len(flows) - 0.5 for at, flows in means]),
-        words="what each would have if all were alike",
-    )
-    ticks = tuple(
-        (float(at + (len(flows) - 1) / 2), label)
-        for at, (label, flows) in zip(starts, groups, strict=False)
-    )
+    starts = np.cumsum([1, *(len(flows) + 1 for _, flows in groups)]).tolist()
+    placed = [(at, label, flows) for at, (label, flows) in zip(starts, groups, strict=False)]
+    layers = [layer for kind in ("tcp", "udp") if len(layer := _bars(placed, kind))]
+    begins = np.array([at - 0.5 for at, _, flows in placed if flows])
+    ends = np.array([at + len(flows) - 0.5 for at, _, flows in placed if flows])
+    means = np.array([fmean(rate for *_, rate in flows) for *_, flows in placed if flows])
+    words, look = "what each would have if all were alike", replace(MIDDLE, width=2, dash=True)
+    layers.append(Layer(look, "bars", begins, means, means, ends, words=words))
+    ticks = tuple((float(at + (len(flows) - 1) / 2), label) for at, label, flows in placed)
     drawn = Graph(
         f"shares_{trials[0].trial.condition.name}",
         "How the flows share the link",
@@ -88,7 +80,7 @@ def sharing(trials: Sequence[Measured]) -> GraphGroup | None:
         " its name.",
         Axis("", "", ticks=ticks, range=(0.0, float(starts[-1]) - 1)),
         replace(RATE, label="rate at the receiver"),
-        (*layers, alike),
+        tuple(layers),
     )
     return alone(drawn)
 
@@ -107,24 +99,17 @@ def _fastest_first(measured: Measured) -> Shared:
     return sorted(flows, key=lambda flow: (flow[1] != "udp", -flow[2]))
 
 
-def _bars(groups: Sequence[tuple[str, Shared]], starts: Numbers, protocol: str) -> Layer:
+def _bars(groups: Sequence[tuple[int, str, Shared]], protocol: str) -> Layer:
     bars = [
-        (start + at, f"{label}, {name}", rate)
-        for start, (label, flows) in zip(starts, groups, strict=False)
+        (start + at, rate, f"{label}, {name}")
+        for start, label, flows in groups
         for at, (name, kind, rate) in enumerate(flows)
         if kind == protocol
     ]
-    places = np.array([place for place, *_ in bars], dtype=float)
-    colour = ORANGE if protocol == "udp" else BLUE
-    return Layer(
-        SeriesLook(f"{protocol.upper()} flow", colour),
-        "boxes",
-        places - 0.4,
-        np.zeros(len(bars)),
-        np.array([rate for *_, rate in bars]),
-        places + 0.4,
-        notes=tuple(name for _, name, _ in bars),
-    )
+    places, rates = np.array([bar[:2] for bar in bars], dtype=float).reshape(-1, 2).T
+    look = SeriesLook(f"{protocol.upper()} flow", ORANGE if protocol == "udp" else BLUE)
+    columns = places - 0.4, np.zeros(len(bars)), rates, places + 0.4
+    return Layer(look, "boxes", *columns, notes=tuple(name for *_, name in bars))
 
 
 _TABLES = toml_file(Path(__file__).with_name("flows.toml"))
@@ -150,8 +135,14 @@ def _listing(
     for condition in results.run.conditions:
         trials = [trial for trial in results.measured if trial.trial.condition == condition]
         label = f"{condition.label}, " if len(results.run.conditions) > 1 else ""
-        rows += _of_ports(label, trials, len(columns)) if with_ports else ()
-        rows += _of_flows(label, trials, columns.values())
+        for port in trials[0].queues if trials and with_ports else ():
+            found = [trial.queues[port] for trial in trials if port in trial.queues]
+            cells = [spread([values[name] for values in found]) for name in _OF_PORT]
+            rows.append((f"{label}{port}", *cells, *[NOTHING] * (len(columns) - len(cells))))
+        for number, flow in enumerate(trials[0].flows if trials else ()):
+            flows = [trial.flows[number] for trial in trials]
+            cells = [_cell(flows, name) for name in columns.values()]
+            rows.append((f"{label}{flow.flow.name}", *cells))
     known = [row for row in rows if set(row[1:]) != {NOTHING}]
     if not known:
         return ()
@@ -160,30 +151,12 @@ def _listing(
     return (Listing(table["title"], head, tuple(known[:_MOST]), notes),)
 
 
-def _of_ports(label: str, trials: Sequence[Measured], columns: int) -> Iterator[tuple[str, ...]]:
-    for port in trials[0].queues if trials else ():
-        found = [trial.queues[port] for trial in trials if port in trial.queues]
-        cells = (spread([values[name] for values in found]) for name in _OF_PORT)
-        yield (f"{label}{port}", *cells, *[NOTHING] * (columns - len(_OF_PORT)))
-
-
-def _of_flows(
-    label: str, trials: Sequence[Measured], columns: Iterable[str]
-) -> Iterator[tuple[str, ...]]:
-    for number, flow in enumerate(trials[0].flows if trials else ()):
-        flows = [trial.flows[number] for trial in trials]
-        yield (f"{label}{flow.flow.name}", *(_cell(flows, name) for name in columns))
-
-
 def _cell(flows: Sequence[FlowMeasures], name: str) -> str:
     """Return a quantity of a flow over the seeds; a time among the unended is at least so long."""
     share = name.removeprefix("exchange_").removesuffix("_ms")
-    known = [
-        (value, flow.at_least.get(share, inf))
-        for flow in flows
-        if (value := flow.number(name)) is not None
-    ]
-    values, bounds = [value for value, _ in known], [min(both) for both in known]
+    known = [(value, flow) for flow in flows if (value := flow.number(name)) is not None]
+    values = [value for value, _ in known]
+    bounds = [min(value, flow.at_least.get(share, inf)) for value, flow in known]
     if not values or isfinite(median(values)) or not isfinite(median(bounds)):
         return spread(values)
     return f"at least {written(median(bounds))}"

@@ -9,6 +9,7 @@ from math import isnan
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.fmt import with_unit, written
 from analysis.graphs.layers import (
@@ -75,36 +76,23 @@ class LawPoint:
 
 def verdict_of(law: Law, points: Sequence[LawPoint]) -> ClaimVerdict:
     """Return the verdict over at least six points: shown if all but one in twenty are within."""
-    claim = f"{law.what} is what the law gives, {law.allowed}"
-    if len(points) < FEWEST:
-        several = "one repetition" if len(points) == 1 else f"{len(points)} repetitions"
+    question, claim = law.question, f"{law.what} is what the law gives, {law.allowed}"
+    count = len(points)
+    if count < FEWEST:
+        several = "one repetition" if count == 1 else f"{count} repetitions"
         sentence = f"{several} cannot show whether {claim}; {FEWEST} can."
-        return ClaimVerdict(
-            law.question, claim, ClaimWord.NOT_SHOWN, sentence, repetitions=len(points)
-        )
+        return ClaimVerdict(question, claim, ClaimWord.NOT_SHOWN, sentence, repetitions=count)
     outside = sum(not law.admits(point) for point in points)
-    word = _word(outside / len(points))
-    beginnings = {
-        ClaimWord.SHOWN: claim,
-        ClaimWord.NOT_SHOWN: f"it is open whether {claim}",
-        ClaimWord.CONTRADICTED: f"{law.what} is not what the law gives, {law.allowed}",
-    }
-    sentence = f"{beginnings[word]}: {_evidence(points, outside)}."
-    middle = median(point.ratio for point in points)
-    return ClaimVerdict(
-        law.question, claim, word, sentence, estimate=middle, repetitions=len(points)
-    )
-
-
-def _word(outside: float) -> ClaimWord:
-    if outside <= MOST_OUTSIDE:
-        return ClaimWord.SHOWN
-    return ClaimWord.CONTRADICTED if outside > 1 / 2 else ClaimWord.NOT_SHOWN
-
-
-def _evidence(points: Sequence[LawPoint], outside: int) -> str:
+    word, beginning = ClaimWord.NOT_SHOWN, f"it is open whether {claim}"
+    if outside <= MOST_OUTSIDE * count:
+        word, beginning = ClaimWord.SHOWN, claim
+    elif outside > count / 2:
+        beginning = f"{law.what} is not what the law gives, {law.allowed}"
+        word = ClaimWord.CONTRADICTED
     beyond = f", of which {outside} lie outside" if outside else ""
-    return f"measured / law is {ratios(points)} over {len(points)} points{beyond}"
+    sentence = f"{beginning}: measured / law is {ratios(points)} over {count} points{beyond}."
+    middle = median(point.ratio for point in points)
+    return ClaimVerdict(question, claim, word, sentence, estimate=middle, repetitions=count)
 
 
 def ratios(points: Sequence[LawPoint]) -> str:
@@ -168,11 +156,8 @@ def samples_of(measured: Measured, flow: int = 0) -> Sequence[SocketSample]:
 
 def loss_times(samples: Sequence[SocketSample], apart: float) -> list[float]:
     """Return the sampled times of losses: of retransmissions within `apart` seconds the first."""
-    times = [
-        after.time
-        for before, after in pairwise(samples)
-        if after.segments_retrans > before.segments_retrans
-    ]
+    sums = pairwise(samples)
+    times = [b.time for a, b in sums if b.segments_retrans > a.segments_retrans]
     return [time for at, time in enumerate(times) if not at or time - times[at - 1] > apart]
 
 
@@ -191,27 +176,25 @@ class LawComparison:
     @property
     def listing(self) -> Listing:
         what, quantity = self.head
-        names = dict.fromkeys(point.name for point in self.points)
-        groups = [[point for point in self.points if point.name == name] for name in names]
         titles = (what, f"{quantity}, measured", "by the law", "measured / law", self.law.allowed)
-        return Listing("Measured, and what the law gives", titles, tuple(map(self._row, groups)))
-
-    def _row(self, points: list[LawPoint]) -> tuple[str, ...]:
-        kept = sum(map(self.law.admits, points))
-        first = points[0]
-        if len(points) == 1:
+        rows = []
+        for name in dict.fromkeys(point.name for point in self.points):
+            points = [point for point in self.points if point.name == name]
+            (first, *others), kept = points, sum(map(self.law.admits, points))
             figures = (written(first.measured), written(first.theory))
-            return (first.name, *figures, f"{first.ratio:.3f}", "within" if kept else "outside")
-        ends = (f"{len(points)} samples", "")
-        return (first.name, *ends, ratios(points), f"{kept} of {len(points)} within")
+            row = (name, *figures, f"{first.ratio:.3f}", "within" if kept else "outside")
+            if others:
+                count = len(points)
+                within = f"{kept} of {count} within"
+                row = (name, f"{count} samples", "", ratios(points), within)
+            rows.append(row)
+        return Listing("Measured, and what the law gives", titles, tuple(rows))
 
     @property
     def answers(self) -> tuple[Answer, ...]:
         law = self.law
-        stated = Answer(
-            "What does the law say, and how near must a run come?",
-            (f"{law.formula} ({law.source}).", f"Allowed are {law.allowed}: {law.reason}"),
-        )
+        texts = f"{law.formula} ({law.source}).", f"Allowed are {law.allowed}: {law.reason}"
+        stated = Answer("What does the law say, and how near must a run come?", texts)
         held = Answer("What does it take for granted, and does that hold?", self.assumptions)
         return (stated, held) if self.assumptions else (stated,)
 
@@ -226,13 +209,17 @@ def law_report(law: Law, compare: Callable[[RunResults], LawComparison]) -> Stud
             return LawComparison(law, (), ("", ""), None, "")
 
     def listings(results: RunResults) -> tuple[Listing, ...]:
-        beside = compared(results)
-        return (beside.listing, *beside.more) if beside.points else ()
+        found = compared(results)
+        return (found.listing, *found.more) if found.points else ()
+
+    def graphs(results: RunResults) -> list[GraphGroup]:
+        found = compared(results)
+        return [alone(_drawn(found.graph, found.caption))] if found.graph else []
 
     return StudyReport(
         verdict=lambda results: verdict_of(law, compared(results).points),
         listings=listings,
-        graphs=lambda results: _graphs(compared(results)),
+        graphs=graphs,
         answers=lambda results: compared(results).answers,
     )
 
@@ -257,43 +244,31 @@ def claimed_report(law: Law, assumptions: tuple[str, ...] = ()) -> StudyReport:
     return replace(report, verdict=claim_of_run, graphs=all_graphs)
 
 
-def _graphs(compared: LawComparison) -> list[GraphGroup]:
-    if compared.graph is None:
-        return []
-    return [alone(_drawn(compared.graph, compared.caption))]
-
-
-def _drawn(law: LawGraph, caption: str) -> Graph:
-    lines = [_line(each, number) for number, each in enumerate(law.lines)]
-    band = [_tolerance(law)] if law.tolerance and law.lines else []
-    across, up = (np.array(values, dtype=float) for values in law.dots)
-    order = np.argsort(across, kind="stable")
-    dots = Layer(_DOTS, "dots", across[order], up[order])
-    is_log = "y" in law.logarithmic
-    return Graph(
-        "law",
-        "The law, and the run",
-        caption,
-        Axis(law.labels[0], "", log="x" in law.logarithmic),
-        Axis(law.labels[1], "", log=is_log, zero=not is_log),
-        (*band, *lines, dots),
-        height=400,
-    )
-
-
 _DOTS = SeriesLook("measured", VERMILLION, "circle", every=True)
 _LAW = SeriesLook("", BLUE, width=2)
 _OTHER = SeriesLook("", GREY, dash=True)
 
 
-def _line(law: LawLine, number: int) -> Layer:
-    look = _OTHER if law.other else _LAW
-    across, up = np.array(law.across, dtype=float), np.array(law.up, dtype=float)
-    return Layer(look, "line", across, up, words=law.label)
+def _drawn(law: LawGraph, caption: str) -> Graph:
+    lines = [(_floats(each.across), _floats(each.up), each) for each in law.lines]
+    layers = [
+        Layer(_OTHER if of.other else _LAW, "line", across, up, words=of.label)
+        for across, up, of in lines
+    ]
+    if law.tolerance and lines:
+        across, up, _ = lines[0]
+        low, high = up * (1 - law.tolerance), up * (1 + law.tolerance)
+        words = f"\N{PLUS-MINUS SIGN} {100 * law.tolerance:g} %"
+        layers.insert(0, Layer(_LAW, "band", across, low, high, words=words))
+    across, up = map(_floats, law.dots)
+    order = np.argsort(across, kind="stable")
+    layers.append(Layer(_DOTS, "dots", across[order], up[order]))
+    is_log = "y" in law.logarithmic
+    below = Axis(law.labels[0], "", log="x" in law.logarithmic)
+    beside = Axis(law.labels[1], "", log=is_log, zero=not is_log)
+    title = "The law, and the run"
+    return Graph("law", title, caption, below, beside, tuple(layers), height=400)
 
 
-def _tolerance(law: LawGraph) -> Layer:
-    across, up = (np.array(values, float) for values in (law.lines[0].across, law.lines[0].up))
-    low, high = up * (1 - law.tolerance), up * (1 + law.tolerance)
-    words = f"\N{PLUS-MINUS SIGN} {100 * law.tolerance:g} %"
-    return Layer(_LAW, "band", across, low, high, words=words)
+def _floats(values: Sequence[float]) -> NDArray[np.float64]:
+    return np.array(values, dtype=np.float64)

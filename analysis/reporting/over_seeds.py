@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
 from analysis.fmt import called, counted
-from analysis.graphs.capture import Numbers as Values
 from analysis.graphs.distributions import SHARE, box, curves
 from analysis.graphs.layers import (
     DOT,
@@ -52,22 +52,20 @@ class Panels:
 
     @cached_property
     def every(self) -> list[tuple[str, list[DrawnLine]]]:
+        run = self.results.run
         conditions = [
             (condition.label, [t for t in self.results.measured if t.trial.condition == condition])
-            for condition in self.results.run.conditions
+            for condition in run.conditions
         ]
         shown = [(label, trials) for label, trials in conditions if trials]
-        every = {flow.name for flow in self.results.run.flows}
-        if len(self.results.run.flows) == 1:
-            lines = [_line(label, trials, every) for label, trials in shown]
+        if len(run.flows) == 1:
+            lines = [_line(label, trials, {run.flow.name}) for label, trials in shown]
             return [(each.words, [each]) for each in lines] if self.apart else [("", lines)]
-        if len(shown) == 1:
-            return [("", self._of_flows(shown[0][1]))]
-        return [(label, self._of_flows(trials)) for label, trials in shown]
-
-    def _of_flows(self, trials: Sequence[Measured]) -> list[DrawnLine]:
-        of_lines = lines_of([flow.name for flow in self.results.run.flows])
-        return [_line(words, trials, chosen) for words, chosen in of_lines.items()]
+        of_lines = lines_of([flow.name for flow in run.flows]).items()
+        return [
+            (label * (len(shown) > 1), [_line(words, trials, names) for words, names in of_lines])
+            for label, trials in shown
+        ]
 
     @cached_property
     def edges(self) -> Numbers:
@@ -126,12 +124,18 @@ def series(
     results: RunResults, quantities: Sequence[str] = tuple(QUANTITIES), apart: bool = False
 ) -> GraphGroup | None:
     """Return quantities over time with a band over the seeds, single flows perhaps `apart`."""
-    panels, seeds = Panels(results, apart), results.repeated
-    if not panels.sampled:
-        return None
-    drawn = [
-        graph for name in quantities for graph in banded(name, _series(panels, name), panels.edges)
-    ]
+    panels, seeds, drawn = Panels(results, apart), results.repeated, list[Graph]()
+    for name in quantities if panels.sampled else ():
+        of_panels = [
+            SeriesPanel(
+                str(at),
+                title,
+                {line.words: _values(line, name, panels.edges) for line in lines},
+                results.link_rate,
+            )
+            for at, (title, lines) in enumerate(panels.every)
+        ]
+        drawn += banded(name, of_panels, panels.edges)
     title = "Course over all seeds" if seeds > 1 else "Course"
     caption = series_caption(seeds, quantities)
     return GraphGroup("series", title, caption, tuple(drawn)) if drawn else None
@@ -145,37 +149,22 @@ def series_caption(seeds: int, quantities: Sequence[str]) -> str:
 
 def banded(name: str, panels: Sequence[SeriesPanel], edges: Numbers) -> list[Graph]:
     """Return a graph for each panel that has values, all on one axis."""
-    drawn = [graph for panel in panels if (graph := _graph(name, panel, edges)).layers]
-    edges_of = [
-        layer.y if layer.top is None else layer.top for each in drawn for layer in each.layers
-    ]
-    top = max((float(edge.max()) for edge in edges_of), default=1.0)
+    (title, axis), drawn = QUANTITIES[name], list[Graph]()
+    for panel in panels:
+        layers = [
+            layer
+            for number, (words, values) in enumerate(panel.lines.items())
+            for layer in _banded(values, edges, number, words)
+        ]
+        if name == "rate" and panel.link and layers:
+            layers.append(level(panel.link, "link"))
+        heading = f"{title}, {panel.title}" if panel.title else title
+        key = f"series_{name}_{panel.key}"
+        drawn += [Graph(key, heading, "", TIME, axis, tuple(layers))] if layers else []
+    layers = [layer for each in drawn for layer in each.layers]
+    tops = [layer.y if layer.top is None else layer.top for layer in layers]
+    top = max((float(each.max()) for each in tops), default=1.0)
     return [replace(each, y=replace(each.y, range=(0.0, 1.15 * top or 1.0))) for each in drawn]
-
-
-def _graph(name: str, panel: SeriesPanel, edges: Numbers) -> Graph:
-    title, axis = QUANTITIES[name]
-    layers = [
-        layer
-        for number, (words, values) in enumerate(panel.lines.items())
-        for layer in _banded(values, edges, number, words)
-    ]
-    if name == "rate" and panel.link and layers:
-        layers.append(level(panel.link, "link"))
-    heading = f"{title}, {panel.title}" if panel.title else title
-    return Graph(f"series_{name}_{panel.key}", heading, "", TIME, axis, tuple(layers))
-
-
-def _series(panels: Panels, name: str) -> list[SeriesPanel]:
-    return [
-        SeriesPanel(
-            str(at),
-            title,
-            {line.words: _values(line, name, panels.edges) for line in of_panel},
-            panels.results.link_rate,
-        )
-        for at, (title, of_panel) in enumerate(panels.every)
-    ]
 
 
 def _values(line: DrawnLine, name: str, edges: Numbers) -> Numbers:
@@ -258,13 +247,12 @@ def _delays(line: DrawnLine) -> Numbers:
 
 def answered(results: RunResults) -> GraphGroup | None:
     """Return how long each exchange took at its time, of the first seed; None if they are few."""
-    drawn = tuple(
-        Graph(f"answered_{trial.trial.condition.name}", "", "", TIME, RESPONSE, tuple(layers))
-        for trial in results.first
-        if (layers := [each for each in _answered(trial) if len(each) >= FEWEST_OVER_TIME])
-    )
-    titled = tuple(replace(each, title="Round trip of each probe") for each in drawn)
-    return GraphGroup("answered", "Exchanges over time", "", titled) if drawn else None
+    drawn = []
+    for trial in results.first:
+        layers = tuple(each for each in _answered(trial) if len(each) >= FEWEST_OVER_TIME)
+        key, title = f"answered_{trial.trial.condition.name}", "Round trip of each probe"
+        drawn += [Graph(key, title, "", TIME, RESPONSE, layers)] if layers else []
+    return GraphGroup("answered", "Exchanges over time", "", tuple(drawn)) if drawn else None
 
 
 def _answered(trial: Measured) -> Iterator[Layer]:
@@ -282,22 +270,27 @@ def boxes(results: RunResults, metric: Metric | None = None) -> GraphGroup | Non
     """Return a box for each condition, or of each flow's goodput; None without three values."""
     if metric is not None:
         found = [(c.label, results.values(metric, c)) for c in results.run.conditions]
-        panels, axis = [("", found)], axis_for(called(metric), metric.unit)
-        title = metric.title
+        panels, axis, title = [("", found)], axis_for(called(metric), metric.unit), metric.title
     else:
         panels = [
             (heading, [(line.words, _goodput(line)) for line in lines])
             for heading, lines in Panels(results).every
         ]
         axis, title = replace(RATE, label="goodput"), "Goodput"
-    every = [value for _, boxed in panels for _, values in boxed for value in values]
-    if not any(len(values) >= FEWEST_OF_A_BOX for _, boxed in panels for _, values in boxed):
+    samples = [values for _, boxed in panels for _, values in boxed]
+    if not any(len(values) >= FEWEST_OF_A_BOX for values in samples):
         return None
-    drawn = tuple(
-        boxed_graph(f"boxes_{at}", heading, found, box_axis(axis, every))
-        for at, (heading, found) in enumerate(panels)
-    )
-    return GraphGroup("boxes", f"{title} over the seeds", BOX_CAPTION, drawn)
+    axis = box_axis(axis, list(chain(*samples)))
+    drawn = []
+    for number, (heading, boxed) in enumerate(panels):
+        layers = [
+            layer
+            for at, (name, values) in enumerate(boxed)
+            for layer in box(np.array(values, dtype=float), float(at), at, name)
+        ]
+        names = named("", [name for name, _ in boxed])
+        drawn.append(Graph(f"boxes_{number}", heading, "", names, axis, tuple(layers)))
+    return GraphGroup("boxes", f"{title} over the seeds", BOX_CAPTION, tuple(drawn))
 
 
 def box_axis(axis: Axis, values: Sequence[float]) -> Axis:
@@ -327,20 +320,3 @@ def _goodput(line: DrawnLine) -> list[float]:
         for _, flows in line.repetitions
     )
     return [sum(each) for each in rates if each]
-
-
-def boxed_graph(
-    key: str,
-    title: str,
-    found: Sequence[tuple[str, Sequence[float] | Values]],
-    axis: Axis,
-    below: str = "",
-) -> Graph:
-    layers = [
-        layer
-        for at, (name, values) in enumerate(found)
-        if len(values)
-        for layer in box(np.array(values, dtype=float), float(at), at, name)
-    ]
-    names = named(below, [name for name, _ in found])
-    return Graph(key, title, "", names, axis, tuple(layers))

@@ -1,6 +1,6 @@
 """Graphs of a run: its packets, sockets and repetitions, and its stage."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Self
@@ -66,20 +66,11 @@ def _samples(trial: Measured) -> Samples:
     """Return the sockets' samples by the connection's number in the first capture."""
     if not trial.ends:
         return {}
-    rows = trial.ends[0].reading.connection_table
-    connections = {
-        flow.flow.port: at_port(rows, flow.flow.port) for flow in trial.flows if flow.samples
-    }
-    numbers = {
-        port: int(matches["connection"].values[0])
-        for port, matches in connections.items()
-        if len(matches)
-    }
-    return {
-        numbers[flow.flow.port]: flow.samples
-        for flow in trial.flows
-        if flow.flow.port in numbers and flow.samples
-    }
+    rows, found = trial.ends[0].reading.connection_table, dict[int, Sequence[SocketSample]]()
+    for flow in trial.flows:
+        if flow.samples and len(matches := at_port(rows, flow.flow.port)):
+            found[int(matches["connection"].values[0])] = flow.samples
+    return found
 
 
 PAUSED = SeriesLook(f"no data was sent for {PAUSE:g} s or more", ORANGE, fit=False, faint=True)
@@ -130,14 +121,11 @@ class DrawnCourse:
         start = self.sent.start if self.sent else round(1e9 * self.samples[0].time)
         return np.array([round(1e9 * sample.time) - start for sample in self.samples])
 
-    def sampled(self, look: str | SeriesLook, values: Numbers, series: int, words: str) -> Layer:
-        return Layer(look, "stairs", self.times, values, words=words, series=series)
-
 
 def over_time(courses: Sequence[DrawnCourse], link: float | None) -> list[GraphGroup]:
     """Return throughput, round trips and windows on one axis; `link` is the rate in kbit/s."""
     drawn = (_throughput(courses, link), _round_trips(courses), _windows(courses))
-    return [group for group in drawn if group]
+    return [alone(each) for each in drawn if each]
 
 
 def _seen(courses: Sequence[DrawnCourse]) -> str:
@@ -147,41 +135,32 @@ def _seen(courses: Sequence[DrawnCourse]) -> str:
 
 
 def _time_sequences(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
-    shown = [_time_sequence(course) for course in courses]
-    drawn = [one for one in shown if one]
+    drawn = [each for course in courses for each in _time_sequence(course)]
     if not drawn:
         return None
+    # One height, so that steepness can be compared.
+    most = max(float(layer.y.max()) for one in drawn for layer in one.layers if layer.look == "ack")
+    alike = tuple(replace(one, y=replace(one.y, range=(0.0, 1.1 * most))) for one in drawn)
     caption = (
         f"{_seen(courses)} Steeper is faster; flat is waiting. Each mark is"
         " one segment at the bytes that it carries. The ACK line steps up: what lies below it has"
         " arrived. Letters are those of tcptrace -S."
     )
-    return GraphGroup("time_sequence", "What was sent, and when", caption, _alike(drawn))
+    return GraphGroup("time_sequence", "What was sent, and when", caption, alike)
 
 
-def _alike(drawn: Sequence[Graph]) -> tuple[Graph, ...]:
-    """Return the graphs with one height, so that steepness can be compared."""
-    most = max(float(layer.y.max()) for one in drawn for layer in one.layers if layer.look == "ack")
-    return tuple(replace(one, y=replace(one.y, range=(0.0, 1.1 * most))) for one in drawn)
-
-
-def _time_sequence(course: DrawnCourse) -> Graph | None:
+def _time_sequence(course: DrawnCourse) -> Iterator[Graph]:
     way = course.sent
     if way is None or not len(way.sent.time):
-        return None
+        return
     plain = timelines.draw_segments(way)
     ended = float(way.answers.time.max(initial=0)) / 1e9
     arrived = float(way.answers.highest.max(initial=0)) / 1000
     again = int(np.isin(way.sent.kind, list(RETRANSMITTED)).sum())
     title = f"{course.label}: {arrived:,.0f} kB in {ended:.1f} s; {again} retransmissions"
-    return replace(
-        plain,
-        key=f"time_sequence_{course.trial.trial.condition.name}",
-        title=title,
-        caption="",
-        layers=(*_pauses(way), *plain.layers),
-        height=360,
-    )
+    key, layers = f"time_sequence_{course.trial.trial.condition.name}", plain.layers
+    layers = (*_pauses(way), *layers)
+    yield replace(plain, key=key, title=title, caption="", layers=layers, height=360)
 
 
 def _pauses(way: CaptureDirection) -> list[Layer]:
@@ -194,27 +173,26 @@ def _pauses(way: CaptureDirection) -> list[Layer]:
     return [Layer(PAUSED, "boxes", times[before], low, top, times[before + 1])]
 
 
-def _throughput(courses: Sequence[DrawnCourse], link: float | None) -> GraphGroup | None:
+def _throughput(courses: Sequence[DrawnCourse], link: float | None) -> Graph | None:
     layers = [layer for at, course in enumerate(courses) for layer in _goodput(course, at)]
     if not layers:
         return None
     fastest = max(_fastest(layer, 1e9) for layer in layers)
     drawn_most = max(_fastest(layer, float(layer.x[-1]) / _STEPS) for layer in layers)
     captured = any(course.sent for course in courses)
-    words = [
-        f"{_seen(courses)} Counted are newly acknowledged bytes, from"
-        f" {'the capture' if captured else 'samples of the socket, ten a second or fewer'}, over"
-        " equal times that become shorter as you zoom in."
-    ]
+    source = "the capture" if captured else "samples of the socket, ten a second or fewer"
+    words = (
+        f"{_seen(courses)} Counted are newly acknowledged bytes, from {source}, over equal times"
+        " that become shorter as you zoom in."
+    )
     if link and link < _IN_SIGHT * fastest:
         layers.append(level(link * _BYTE_RATE, "the link's rate"))
     if link and link <= drawn_most:
-        words.append(
-            "A rate can stand above the link's for a moment, though the link never carried more:"
+        words += (
+            " A rate can stand above the link's for a moment, though the link never carried more:"
             " an ACK that fills a gap acknowledges at once all that had arrived behind the gap."
         )
-    drawn = graph("throughput", "Throughput", " ".join(words), timelines.RATE, *layers)
-    return alone(drawn)
+    return graph("throughput", "Throughput", words, timelines.RATE, *layers)
 
 
 def _goodput(course: DrawnCourse, series: int) -> list[Layer]:
@@ -235,17 +213,14 @@ def _fastest(layer: Layer, step: float) -> float:
     return float(np.diff(sums).max(initial=0.0)) * 8e6 / step
 
 
-def _round_trips(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
-    layers, sources = list[Layer](), set[str]()
-    for at, course in enumerate(courses):
-        layer, source = _trips(course, at)
-        if layer is not None and len(layer):
-            layers.append(layer)
-            sources.add(source)
+def _round_trips(courses: Sequence[DrawnCourse]) -> Graph | None:
+    drawn = [_trips(course, at) for at, course in enumerate(courses)]
+    layers = [(layer, source) for layer, source in drawn if layer is not None and len(layer)]
     if not layers:
         return None
-    caption = f"{_seen(courses)} " + " ".join(sorted(sources))
-    return alone(graph("round_trips", "Round-trip time", caption, timelines.RTT, *layers))
+    caption = f"{_seen(courses)} " + " ".join(sorted({source for _, source in layers}))
+    trips = (layer for layer, _ in layers)
+    return graph("round_trips", "Round-trip time", caption, timelines.RTT, *trips)
 
 
 def _trips(course: DrawnCourse, series: int) -> tuple[Layer | None, str]:
@@ -267,29 +242,26 @@ def _trips(course: DrawnCourse, series: int) -> tuple[Layer | None, str]:
     return layer, "The line is the round trip that the socket had smoothed, as ss -ti shows it."
 
 
-def _windows(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
+def _windows(courses: Sequence[DrawnCourse]) -> Graph | None:
     layers = [layer for at, course in enumerate(courses) for layer in _window(course, at)]
-    if not layers:
-        return None
     caption = (
         f"{_seen(courses)} The congestion window and, as dots, the slow-start"
         " threshold of its socket, sampled like ss -ti; before the first loss there is none."
     )
-    return alone(graph("windows", "Congestion window", caption, SEGMENTS, *layers))
+    return graph("windows", "Congestion window", caption, SEGMENTS, *layers) if layers else None
 
 
-def _window(course: DrawnCourse, series: int) -> list[Layer]:
+def _window(course: DrawnCourse, series: int) -> Iterator[Layer]:
     if not course.samples:
-        return []
-    window = np.array([sample.cwnd for sample in course.samples])
-    layer = course.sampled("cwnd", window, series, f"{course.label}: window")
+        return
+    window, words = np.array([sample.cwnd for sample in course.samples]), f"{course.label}: window"
+    yield Layer("cwnd", "stairs", course.times, window, words=words, series=series)
     limits = [(at, s.ssthresh) for at, s in enumerate(course.samples) if s.ssthresh is not None]
-    if not limits:
-        return [layer]
-    times = course.times[[at for at, _ in limits]]
-    values = np.array([value for _, value in limits], dtype=float)
-    words = f"{course.label}: slow-start threshold"
-    return [layer, Layer(THRESHOLD, "stairs", times, values, words=words, series=series)]
+    if limits:
+        times = course.times[[at for at, _ in limits]]
+        values = np.array([value for _, value in limits], dtype=float)
+        words = f"{course.label}: slow-start threshold"
+        yield Layer(THRESHOLD, "stairs", times, values, words=words, series=series)
 
 
 def repetitions(results: RunResults) -> GraphGroup | None:
@@ -298,13 +270,14 @@ def repetitions(results: RunResults) -> GraphGroup | None:
         ("Throughput", RATE, metric("server.rate")),
         ("Time-outs", Axis("TcpExtTCPTimeouts", "", zero=True), counter("TcpExtTCPTimeouts")),
     )
-    labels = [condition.label for condition in results.run.conditions]
-    drawn = [
-        repeated(title, axis, results.pairs(key, results.run.conditions), labels)
+    conditions = results.run.conditions if len(results.run.seeds) > 1 else ()
+    labels = [condition.label for condition in conditions]
+    drawn = (
+        repeated(title, axis, results.pairs(key, conditions), labels)
         for title, axis, key in compared
-        if len(results.run.seeds) > 1
-    ]
-    kept = tuple(one for one in drawn if one)
+        if conditions
+    )
+    kept = tuple(filter(None, drawn))
     caption = "A line joins what the conditions gave under one seed. The thick mark is the median."
     return GraphGroup("repetitions", "All repetitions", caption, kept) if kept else None
 
@@ -317,21 +290,20 @@ def repeated(
         return None
     values = np.array(pairs)
     count, places = values.shape
-    at = np.repeat(np.arange(places), count).astype(float)
-    across = values.T.ravel()
+    at, across = np.repeat(np.arange(places), count).astype(float), values.T.ravel()
+    before = (places - 1) * count
     joined = Layer(
         replace(DOT, width=1),
         "bars",
-        at[: (places - 1) * count],
-        across[: (places - 1) * count],
+        at[:before],
+        across[:before],
         across[count:],
         at[count:],
         words="one seed",
     )
     middles = bars(range(places), [median(column) for column in values.T], 0.14, "median")
-    layers = [joined, Layer(DOT, "dots", at, across, words="one seed"), middles]
-    if places == 1:
-        layers = layers[1:]
+    layers = [Layer(DOT, "dots", at, across, words="one seed"), middles]
+    layers[:0] = [joined] if places > 1 else []
     key = f"repetitions_{title.lower()}"
     heading = f"{title}, {count} repetition{'' if count == 1 else 's'}"
     return Graph(key, heading, "", named("", labels), axis, tuple(layers))
@@ -342,20 +314,11 @@ MOST_STAGES = 4
 
 
 def run_stage(results: RunResults) -> list[StagedTrial]:
-    trials = [_trial(each, results) for each in results.first if len(each.ends) > 1]
-    return [StagedTrial.of(each) for each in trials[:MOST_STAGES]]
-
-
-def _trial(trial: Measured, results: RunResults) -> StageTrial:
-    near, far = trial.ends
-    flow = results.run.flows[0]
-    spec = results.run.spec
+    drawn, spec = list[StagedTrial](), results.run.spec
     network = None if spec.changes else spec.topology.network()
-    return StageTrial(
-        trial.trial.condition.label,
-        near.packets,
-        far.packets,
-        near.by_a,
-        shape_of(network, flow.sender, flow.receiver),
-        trial.samples,
-    )
+    for each in [each for each in results.first if len(each.ends) > 1][:MOST_STAGES]:
+        (near, far), flow, label = each.ends, results.run.flows[0], each.trial.condition.label
+        shape = shape_of(network, flow.sender, flow.receiver)
+        packets = near.packets, far.packets
+        drawn.append(StagedTrial.of(StageTrial(label, *packets, near.by_a, shape, each.samples)))
+    return drawn
