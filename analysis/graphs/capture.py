@@ -17,10 +17,8 @@ from analysis.flows.reader import Reading, ThinnedRows
 from analysis.table import ColumnTable, Truths, Whole
 
 Numbers = NDArray[np.int64] | NDArray[np.floating[Any]]
-FIN, SYN, RST = 1, 2, 4
-"""Bits of the column `flags` (RFC 9293)."""
-MOST_CONNECTIONS = 64
-"""Connections of a capture that the page shows."""
+FIN, SYN, RST = 1, 2, 4  # bits of the column `flags` (RFC 9293)
+MOST_CONNECTIONS = 64  # connections of a capture that the page shows
 HOW_CHOSEN = "those with most payload, and those with most retransmissions, resets and zero windows"
 """What connections are shown if not all are; `drawn` has the rule."""
 SIGNS_OF_TROUBLE = (
@@ -84,8 +82,7 @@ class Acknowledgements:
     window: Whole
     number: Whole
     rtt: Whole
-    in_flight: Whole
-    """Bytes that are left in flight."""
+    in_flight: Whole  # bytes that are left in flight
     regular: Truths
 
 

@@ -99,8 +99,7 @@ def box(values: Numbers, at: float, series: int, words: str) -> list[Layer]:
 
 Direction = Literal["x", "y"]
 _Row = TypeVar("_Row")
-_MOST_ROWS = 16
-"""Rows of a graph that fits on an A4 page."""
+_MOST_ROWS = 16  # rows of a graph that fits on an A4 page
 _ROOM = 0.7
 _AROUND = 76  # pixels around the rows of a graph
 """Rows that stay free above the first and below the last."""
@@ -187,8 +186,7 @@ def no_difference(words: str, at: float = 1.0) -> Layer:
 
 
 _MARGIN = 0.08
-_CROWDED = 0.06
-"""Share of the axis below which two values stand too close."""
+_CROWDED = 0.06  # share of the axis below which two values stand too close
 
 
 @dataclass(frozen=True)

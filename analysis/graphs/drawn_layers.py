@@ -90,8 +90,7 @@ def thinned(layer: Layer, span: float) -> Layer:
     return in_cells(layer, columns, COLUMNS // 4) if is_cells else in_groups(layer, columns)
 
 
-_WHOLE = ("rate", "band", "level", "moments", "boxes")
-"""Shapes of which all marks are drawn."""
+_WHOLE = ("rate", "band", "level", "moments", "boxes")  # shapes of which all marks are drawn
 
 
 def _marks(

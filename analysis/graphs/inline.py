@@ -18,15 +18,12 @@ from analysis.graphs.stored import board_data, latest
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 22, 36  # px around the frame
 _APART = (95, 45)  # px between ticks
 MOST_MARKS = 500
-_DECADE = 5.0
-"""Ratio of an axis's ends from which on its numbers are powers of ten."""
-_RATES = 100
-"""Equal times of a rate."""
+_DECADE = 5.0  # ratio of an axis's ends from which on its numbers are powers of ten
+_RATES = 100  # equal times of a rate
 _DASHES = ("", "9 4", "4 3", "9 3 2 3")
 _PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 Span = tuple[float, float]
-Places = np.ndarray[Any, np.dtype[Any]]
-"""Pixels."""
+Places = np.ndarray[Any, np.dtype[Any]]  # pixels
 
 
 def board(

@@ -115,8 +115,7 @@ def _rows(layer: Layer, rows: Whole, starts: Whole) -> Layer:
     return replace(layer.at(rows), run=longest)
 
 
-A, HALFWAY, B = 2, 1, 0
-"""Heights of the two ends and of the middle."""
+A, HALFWAY, B = 2, 1, 0  # heights of the two ends and of the middle
 BOTH = (
     "Time runs to the right. An arrow leaves when the packet passed one capture and ends when it"
     " passed the other."

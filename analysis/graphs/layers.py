@@ -60,8 +60,7 @@ def _looks() -> Iterator[tuple[str, SeriesLook]]:
         yield given.pop("name"), convert(given, SeriesLook, strict=False)
 
 
-LOOKS = dict(_looks())
-"""The look of each series that has a meaning, by name."""
+LOOKS = dict(_looks())  # the look of each series that has a meaning, by name
 
 
 def look_of(look: str | SeriesLook) -> SeriesLook:
@@ -129,10 +128,8 @@ class Layer:
     words: str = ""
     run: int = 1
     series: int | None = None
-    notes: tuple[str, ...] = ()
-    """Name of each mark, if it has one."""
-    lacks: bool = field(default=False, init=False)
-    """True if marks were left out."""
+    notes: tuple[str, ...] = ()  # name of each mark, if it has one
+    lacks: bool = field(default=False, init=False)  # true if marks were left out
 
     def __post_init__(self) -> None:
         """Leave out marks at an infinite place; a range without an end ends with the greatest."""
@@ -167,8 +164,7 @@ class Graph:
     x: Axis
     y: Axis
     layers: tuple[Layer, ...]
-    height: int = 260
-    """Pixels on a screen."""
+    height: int = 260  # pixels on a screen
     opens: tuple[float, float] | None = None
     """The times that are seen as long as the page's time axis shows all."""
 
@@ -240,14 +236,12 @@ def alone(only: Graph) -> GraphGroup:
     return GraphGroup(only.key, only.title, only.caption, (only,))
 
 
-DECADES = 100.0
-"""An axis is logarithmic if the greatest value is so many times the least."""
+DECADES = 100.0  # an axis is logarithmic if the greatest value is so many times the least
 MARKS: tuple[Mark, ...] = ("circle", "square", "triangle", "diamond", "cross", "plus", "ring")
 DOT = SeriesLook("", BLUE, "circle")
 MIDDLE = SeriesLook("median", VERMILLION, width=4)
 REFERENCE = SeriesLook("", GREY, dash=True)
-RATE = Axis("rate", "bit/s", 1000.0, zero=True)
-"""Of values in kbit/s."""
+RATE = Axis("rate", "bit/s", 1000.0, zero=True)  # of values in kbit/s
 
 
 def marked(number: int, width: float = 2.0) -> SeriesLook:
@@ -304,10 +298,8 @@ def spread(count: int) -> Numbers:
 WIDTHS = {"ieee": (3.5, 7.16), "acm": (3.33, 7.0)}
 """Inches of one column and of the text's width: IEEE's transactions, ACM's acmart sigconf."""
 FORMATS = ("pdf", "svg", "png", "pgf")
-PANEL = 1.5
-"""Inches of height of a panel."""
-PAGE = 8.5
-"""Inches of all rows of panels at most; a legend, labels and a caption fill the page."""
+PANEL = 1.5  # inches of height of a panel
+PAGE = 8.5  # inches of all rows of panels at most; a legend, labels and a caption fill the page
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from topologies.spec import Link, TopologySpec
 _COLUMN, _ROW = 184, 62  # px between nodes
 _WIDE, _HIGH = 60, 34  # px of a node
 _EDGE = 8
-_MOST_ROWS = 3
-"""Nodes above each other at one switch; more become one box."""
+_MOST_ROWS = 3  # nodes above each other at one switch; more become one box
 _THIN, _THICK = 1.5, 9.0
 
 Place = tuple[float, float]

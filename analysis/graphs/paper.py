@@ -79,16 +79,12 @@ def pgf_text(figure: Figure) -> str:
 _SETTINGS = matplotlib.rc_params_from_file(
     Path(__file__).with_name("paper.mplstyle"), use_default_template=False
 )
-_LEGEND = 0.15
-"""Inches of height of a legend's line."""
+_LEGEND = 0.15  # inches of height of a legend's line
 _AROUND, _BEFORE = 0.45, 0.5
 """Inches of a panel's height for its title and its times, and left of a row."""
-_CHARACTER = 3.8
-"""Points of a character's width."""
-_VALUE = (27.0, 12.0)
-"""Points of width and of height for a value of an axis."""
-_SIZE = 0.6
-"""Scale of strokes and marks, which are made for a screen."""
+_CHARACTER = 3.8  # points of a character's width
+_VALUE = (27.0, 12.0)  # points of width and of height for a value of an axis
+_SIZE = 0.6  # scale of strokes and marks, which are made for a screen
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 

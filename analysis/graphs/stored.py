@@ -20,8 +20,7 @@ from analysis.records.output import SocketSample
 from analysis.table import ColumnTable, Whole
 from topologies.spec import TopologySpec
 
-DIGITS = 6
-"""Decimal digits that are kept of the greatest of numbers that are not whole."""
+DIGITS = 6  # decimal digits that are kept of the greatest of numbers that are not whole
 _FEW, _MOST_DIGITS = 1000, 15
 """Of so few numbers the digits are of the least, as on logarithmic axes; a script has 15."""
 
@@ -84,8 +83,7 @@ def latest(graphs: Iterable[Graph]) -> float:
     return max((float(np.max(end)) for end in ends), default=0.0)
 
 
-MOST_MARKS = 60_000
-"""Marks of a report or a sweep, beyond which neighbours are stored as one."""
+MOST_MARKS = 60_000  # marks of a report or a sweep, beyond which neighbours are stored as one
 
 
 def board_data(groups: Sequence[GraphGroup]) -> str:
@@ -153,12 +151,9 @@ class StoredGraphs:
 
 MOST_PACKETS = 20_000
 """Packets of a condition, both ways, that the stage has: half are the first, others near losses."""
-_CE = 3
-"""The mark of congestion in the IP header (RFC 3168)."""
-CALL_FLOW = 1
-"""The flow of datagrams."""
-FRAME_HEADERS = 66
-"""Bytes of a segment's frame before its payload, as the page's model counts them."""
+_CE = 3  # the mark of congestion in the IP header (RFC 3168)
+CALL_FLOW = 1  # the flow of datagrams
+FRAME_HEADERS = 66  # bytes of a segment's frame before its payload, as the page's model counts them
 Columns = dict[str, np.ndarray[Any, Any]]
 
 

@@ -11,11 +11,9 @@ from analysis.graphs.layers import Graph, Layer, Shape, axis_of, plain
 from analysis.records.output import SocketSample
 from analysis.table import Whole
 
-RATE, RTT = axis_of("throughput"), axis_of("rtt")
-"""Of the steepness in bytes per ns, and of ns."""
+RATE, RTT = axis_of("throughput"), axis_of("rtt")  # of the steepness in bytes per ns, and of ns
 _LIMIT_LOOKS = ("limit_receiver", "limit_network", "limit_waiting", "limit_idle")
-STEPS = 1000
-"""Points of the distribution."""
+STEPS = 1000  # points of the distribution
 
 
 def draw_segments(direction: CaptureDirection) -> Graph:

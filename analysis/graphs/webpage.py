@@ -29,10 +29,8 @@ from analysis.graphs.stored import StoredGraphs, as_script, latest, stage_of_tri
 from analysis.records.output import SocketSample
 from analysis.table import ColumnTable
 
-MOST_PICTURED = 4
-"""Connections of a capture that pictures show."""
-BINS = 50
-"""Equal times in which the index is taken (graphs.csv)."""
+MOST_PICTURED = 4  # connections of a capture that pictures show
+BINS = 50  # equal times in which the index is taken (graphs.csv)
 
 
 def draw_fairness(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:

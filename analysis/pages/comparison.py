@@ -31,8 +31,7 @@ from analysis.statistics.paired_tests import (
     paired,
 )
 
-Values = dict[tuple[str, str], dict[int, float]]
-"""By condition and metric: a value for each seed."""
+Values = dict[tuple[str, str], dict[int, float]]  # by condition and metric: a value for each seed
 
 
 @dataclass(frozen=True)
@@ -160,8 +159,7 @@ def _data(pair: Paired) -> dict[str, Any]:
     return {name: getattr(pair, name) for name in names} | {"seeds": pair.count, "p": pair.p}
 
 
-_SEEN, _FEWEST_ROWS = 0.05, 8
-"""Difference from which on a row is not folded, and rows that are not."""
+_SEEN, _FEWEST_ROWS = 0.05, 8  # difference from which on a row is not folded, and rows that are not
 
 
 @dataclass(frozen=True)
@@ -291,8 +289,7 @@ def _difference(pair: Paired | None, unit: str) -> str:
     return f"{fixed(pair.estimate, places)}{what} {interval}, {verdict}"
 
 
-MOST_COURSES = 8
-"""Curves that one graph can hold and a reader tell apart."""
+MOST_COURSES = 8  # curves that one graph can hold and a reader tell apart
 _SHORT = ("goodput_kbit_s", "retransmitted_segments", "rtt_median_ms", "timeouts", "queue_drops")
 """Metrics of the terminal; the page has all."""
 

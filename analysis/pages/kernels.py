@@ -47,8 +47,7 @@ class ComparedKernel(Struct, frozen=True):
     digest: str = ""
 
 
-LEAST = 0.01
-"""Share by which a figure must differ to count as larger or smaller."""
+LEAST = 0.01  # share by which a figure must differ to count as larger or smaller
 
 
 class KernelFigure(Struct, frozen=True):
@@ -162,8 +161,7 @@ class ComparisonFile(Provenance, frozen=True):
         return [figure for case in self.cases for figure in case.figures]
 
 
-_WAYS = 3
-"""Each script is run over IPv4, IPv6, and IPv4 in addresses of IPv6."""
+_WAYS = 3  # each script is run over IPv4, IPv6, and IPv4 in addresses of IPv6
 
 
 def _listed(cases: Sequence[str], most: int | None) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class _Files:
-    """What is written as files of one stem."""
+    """Contents of files that share their stem."""
 
     def files(self, stem: str, ending: str) -> list[tuple[str, bytes]]:
         """Return the names and contents of all files."""
@@ -115,8 +115,7 @@ _BLOCK = """\
 {rows} \\\\
 \\bottomrule
 \\end{{tabularx}}"""
-_WIDE = 0.85
-"""Inches of a column, in which LaTeX breaks lines."""
+_WIDE = 0.85  # inches of a column, in which LaTeX breaks lines
 
 
 Kind = Literal["series", "shares", "cdf", "box", "grid", "table"]

@@ -82,8 +82,7 @@ _MEASURED = (
 )
 
 
-Line = dict[str, Any]
-"""A row of the page's table, by the names that templates/numbers.html has."""
+Line = dict[str, Any]  # a row of the page's table, by the names that templates/numbers.html has
 _COUNTED = {
     Word.AGREES: ("agrees", "agree", ""),
     Word.WITHIN: ("lies within", "lie within", " the range of a further run"),

@@ -30,10 +30,8 @@ from analysis.statistics.published import (
     judge_study,
 )
 
-MOST_ROWS = 400
-"""Rows of a study's table on the page, and failures of its list; the files have all."""
-MOST_OPEN = 40
-"""Rows of a study that are shown without a click."""
+MOST_ROWS = 400  # rows of a study's table on the page, and failures of its list; the files have all
+MOST_OPEN = 40  # rows of a study that are shown without a click
 
 
 @dataclass(frozen=True)
@@ -163,8 +161,7 @@ def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
     }
 
 
-MOST_REMARKS = 12
-"""Remarks that are printed; the page has all."""
+MOST_REMARKS = 12  # remarks that are printed; the page has all
 
 
 def print_reproduction(report: ReproductionReport) -> None:

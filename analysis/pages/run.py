@@ -66,8 +66,7 @@ def verdict_on_claim(
 
 PAGES = ("answers.md", "report.html")
 TEMPLATES = (*PAGES, "share.html")
-SHARED = "stage.html"
-"""The stage alone, to hand on."""
+SHARED = "stage.html"  # the stage alone, to hand on
 
 
 @dataclass(frozen=True)
@@ -215,8 +214,7 @@ def _page_name(trial: Measured) -> str:
     return f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}/graphs.html"
 
 
-_CLAIM_WIDE = 340
-"""Pixels of a picture of the claim."""
+_CLAIM_WIDE = 340  # pixels of a picture of the claim
 
 
 def _context(report: RunReport) -> dict[str, Any]:
@@ -252,11 +250,9 @@ def _context(report: RunReport) -> dict[str, Any]:
     }
 
 
-_WIDEST = 40
-"""Characters of a cell that still fits next to others."""
+_WIDEST = 40  # characters of a cell that still fits next to others
 _MOST_LINES = 10
-_BETWEEN = 3
-"""Characters of the frame next to each column."""
+_BETWEEN = 3  # characters of the frame next to each column
 
 
 def print_report(report: RunReport) -> None:

@@ -37,10 +37,8 @@ from analysis.statistics.paired_tests import COPIES, DifferenceVerdict
 from analysis.statistics.published import judge_row
 from analysis.statistics.sweep_samples import Place, SweepSamples, read_samples
 
-MOST_ROWS = 200
-"""Rows of any table of the page; the files have all."""
-_FEW_ROWS = 8
-"""Comparisons that are not folded."""
+MOST_ROWS = 200  # rows of any table of the page; the files have all
+_FEW_ROWS = 8  # comparisons that are not folded
 _COUNTS = ("wanted", "done", "reused", "failed", "unproved")
 
 
@@ -200,8 +198,7 @@ def cell_table(sweep: SweepRecord, samples: SweepSamples) -> tuple[list[str], li
     return head, rows
 
 
-MOST_LINES = 12
-"""Rows of the table, and sentences; the page and comparisons.csv have more."""
+MOST_LINES = 12  # rows of the table, and sentences; the page and comparisons.csv have more
 
 _MOST_COLUMNS = 6
 

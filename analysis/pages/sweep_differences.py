@@ -26,8 +26,7 @@ from analysis.statistics.paired_tests import DifferenceVerdict
 from analysis.statistics.sweep_samples import SweepSamples
 
 MOST_DIFFERENCES = 24
-_APART = 1.05
-"""Ratio of medians from which on a metric is drawn."""
+_APART = 1.05  # ratio of medians from which on a metric is drawn
 _ROW = 24  # px
 _LOOKS = {
     DifferenceVerdict.LARGER: look(VERMILLION, "triangle"),

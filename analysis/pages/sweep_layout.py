@@ -12,8 +12,7 @@ from analysis.graphs.layers import Axis, Graph, Layer, line
 from analysis.measures.sweep_folder import CONDITION, Numbers, SweepRecord
 from analysis.statistics.sweep_samples import Place
 
-Levels = dict[int, int]
-"""Value of some factors, both by number."""
+Levels = dict[int, int]  # value of some factors, both by number
 MOST_PANELS = 12
 
 

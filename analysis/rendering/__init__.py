@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-Content = bytes | Iterator[bytes]
-"""Of a file: the whole, or piece by piece."""
+Content = bytes | Iterator[bytes]  # of a file: the whole, or piece by piece
 
 
 def write(folder: Path, files: Iterable[tuple[str, Content]], command: str) -> None:

@@ -193,8 +193,7 @@ def in_comparison(results: RunResults) -> tuple[RunCondition, RunCondition] | No
 
 PERIOD = "_period"
 """Ends the name of a condition in the settings of the study's time (definition/profiles.py)."""
-_SIDE_BY_SIDE = 2
-"""Conditions that one picture shows large enough."""
+_SIDE_BY_SIDE = 2  # conditions that one picture shows large enough
 
 
 def middle(results: RunResults, quantity: ReportQuantity, condition: RunCondition) -> float | None:

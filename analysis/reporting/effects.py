@@ -96,12 +96,9 @@ def flow_value(metric: str, flow: str, scale: float = 1.0) -> Callable[[list[Row
     return measure
 
 
-_CLEAR = 2.0
-"""Times by which a quantity differs that is worth a headline."""
-_FEWEST_EVENTS = 10
-"""Events from which a difference of counts is more than a few."""
-_ALIKE = 0.05
-"""Share up to which a ratio of the claim's metric counts as no difference."""
+_CLEAR = 2.0  # times by which a quantity differs that is worth a headline
+_FEWEST_EVENTS = 10  # events from which a difference of counts is more than a few
+_ALIKE = 0.05  # share up to which a ratio of the claim's metric counts as no difference
 
 
 @dataclass(frozen=True)

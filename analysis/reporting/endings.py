@@ -13,8 +13,7 @@ from analysis.statistics.tests import normal_below
 from topologies.units import Size
 
 _KBYTE = 1024  # bytes of iperf's KByte
-_LIKELY = 0.05
-"""Probability below which two shares differ by more than chance."""
+_LIKELY = 0.05  # probability below which two shares differ by more than chance
 
 
 @dataclass(frozen=True)

@@ -114,8 +114,7 @@ def _bars(groups: Sequence[tuple[int, str, Shared]], protocol: str) -> Layer:
 
 _TABLES = toml_file(Path(__file__).with_name("flows.toml"))
 _OF_PORT = ("p50", "p95", "p99")
-_MOST = 30
-"""Rows; a run of hundreds of flows has more in its sweep's rows.csv."""
+_MOST = 30  # rows; a run of hundreds of flows has more in its sweep's rows.csv
 
 
 def waiting(results: RunResults) -> tuple[Listing, ...]:

@@ -10,8 +10,7 @@ independent that is a little less than the share of segments lost.
 from dataclasses import dataclass
 from math import cbrt, inf, sqrt
 
-INITIAL_WINDOW = 10
-"""Segments before the first ACK (RFC 6928; TCP_INIT_CWND in include/net/tcp.h)."""
+INITIAL_WINDOW = 10  # segments before the first ACK (RFC 6928; TCP_INIT_CWND in include/net/tcp.h)
 
 
 def slow_start_segments(
@@ -113,8 +112,7 @@ def padhye_rate(
 
 SCALE = 0.4
 """C in segments/s^3 (RFC 9438, section 5.1); Linux has 41 * 10 / 1024 (tcp_cubic.c, bic_scale)."""
-REDUCTION = 0.7
-"""beta_cubic (RFC 9438, section 4.6); Linux has 717 / 1024."""
+REDUCTION = 0.7  # beta_cubic (RFC 9438, section 4.6); Linux has 717 / 1024
 
 
 def plateau_time(largest: float, start: float) -> float:

@@ -36,8 +36,7 @@ from analysis.statistics.paired_tests import FEWEST
 from topologies.errors import UsageError
 from topologies.units import Duration, Packets, Rate
 
-MOST_OUTSIDE = 0.05
-"""The share of points that may lie outside the tolerance of a law that is shown."""
+MOST_OUTSIDE = 0.05  # the share of points that may lie outside the tolerance of a law that is shown
 
 
 @dataclass(frozen=True)

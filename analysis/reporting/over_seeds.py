@@ -116,8 +116,7 @@ class SeriesPanel:
     key: str
     title: str
     lines: Mapping[str, Numbers]
-    link: float | None = None
-    """The link's rate in kbit/s."""
+    link: float | None = None  # the link's rate in kbit/s
 
 
 def series(
@@ -219,10 +218,8 @@ def _stacked(of_panel: Sequence[DrawnLine], edges: Numbers) -> Iterator[Layer]:
 
 
 RESPONSE = Axis("response time", "ms", zero=True)
-FEWEST_OVER_TIME = 20
-"""Exchanges of an application that are a course over time."""
-FEWEST_OF_A_BOX = 3
-"""Values that have quartiles."""
+FEWEST_OVER_TIME = 20  # exchanges of an application that are a course over time
+FEWEST_OF_A_BOX = 3  # values that have quartiles
 
 
 def delays(results: RunResults) -> GraphGroup | None:

@@ -77,10 +77,8 @@ PAUSED = SeriesLook(f"no data was sent for {PAUSE:g} s or more", ORANGE, fit=Fal
 TRIP = SeriesLook("", BLUE, "circle")
 THRESHOLD = SeriesLook("", BLUE, dash=True, fit=False)
 SEGMENTS = Axis("segments", "", zero=True)
-_BYTE_RATE = 1 / 8e6
-"""Bytes in a ns of one kbit/s."""
-_STEPS = 100
-"""About as many steps of a rate are drawn when all of it is seen."""
+_BYTE_RATE = 1 / 8e6  # bytes in a ns of one kbit/s
+_STEPS = 100  # about as many steps of a rate are drawn when all of it is seen
 _IN_SIGHT = 5
 """The link's rate is drawn up to so many times the fastest second: beyond, it hides all else."""
 
@@ -309,8 +307,7 @@ def repeated(
     return Graph(key, heading, "", named("", labels), axis, tuple(layers))
 
 
-MOST_STAGES = 4
-"""Conditions above each other; more would not fit a screen."""
+MOST_STAGES = 4  # conditions above each other; more would not fit a screen
 
 
 def run_stage(results: RunResults) -> list[StagedTrial]:
