@@ -169,6 +169,23 @@ def rows_graph(
     return Graph(key, "", "", across, down, tuple(layers), height=_AROUND + row * len(names))
 
 
+def verdict_rows(
+    key: str,
+    across: Axis,
+    rows: Sequence[tuple[str, RangedValue]],
+    looks: Mapping[str, tuple[SeriesLook, str]],
+    row: int,
+    neutral: float = 1.0,
+) -> Graph:
+    """Return a row for each value, with the look of its verdict, and a line of no difference."""
+    placed = [(verdict, replace(value, at=-float(at))) for at, (verdict, value) in enumerate(rows)]
+    layers = list[Layer]()
+    for verdict, (look, words) in looks.items():
+        layers += ranged([value for of, value in placed if of == verdict], look, words, "x")
+    layers.append(no_difference("no difference", neutral))
+    return rows_graph(key, across, [value.name for _, value in rows], layers, row)
+
+
 def in_panels(of_rows: Sequence[_Row]) -> list[Sequence[_Row]]:
     return [of_rows[at : at + _MOST_ROWS] for at in range(0, len(of_rows), _MOST_ROWS)]
 
@@ -181,7 +198,6 @@ def ratio_axis(label: str, numbers: Sequence[float]) -> Axis:
 
 
 def no_difference(words: str, at: float = 1.0) -> Layer:
-    """Return a line down, by default at a ratio of 1."""
     return Layer(REFERENCE, "moments", np.array([at]), np.zeros(1), words=words)
 
 

@@ -1,7 +1,4 @@
-"""First pictures of a page: graphs as SVG with the page's colours, until scripts draw them.
-
-Links, mail and print have them too. Geometry is that of templates/plots/plot.js.
-"""
+"""First pictures of a page, until scripts draw: geometry is that of templates/plots/plot.js."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -29,10 +26,7 @@ Places = np.ndarray[Any, np.dtype[Any]]  # pixels
 def board(
     groups: Iterable[GraphGroup | None], pictured: GraphGroup | None = None, wide: int = 1000
 ) -> dict[str, Any]:
-    """Return what templates/board.html draws: the script's data, legends, and first pictures.
-
-    The first pictures are those of `pictured`, by default the first group.
-    """
+    """Return what templates/board.html draws, with pictures of `pictured` or the first group."""
     drawn = [group for group in groups if group]
     every = [graph for group in drawn for graph in group.graphs]
     span, chosen = (0.0, latest(every)), pictured or next(iter(drawn), None)

@@ -27,7 +27,7 @@ def stage_frames(trials: Sequence[StagedTrial]) -> str:
     """Return a strip for each trial at the first retransmission of any."""
     time = first_repair(trials)
     return "".join(
-        f'<p class="stage-name">{escape(each.trial.label)}</p>{StageFrame(each, time).drawn}'
+        f'<p class="stage-name">{escape(each.label)}</p>{StageFrame(each, time).drawn}'
         for each in trials
     )
 
@@ -40,7 +40,7 @@ class StageFrame:
     """The packets of a trial on their way `time` ns after its start."""
 
     def __init__(self, staged: StagedTrial, time: int) -> None:
-        self.staged, self.shape = staged, staged.trial.shape
+        self.staged, self.shape = staged, staged.shape
         self.time = time + staged.start
         self.sent, self.arrived = staged.sent["sent"], staged.sent["arrived"]
         self.fall = int(_FALLING * 2 * max((self.arrived - self.sent).max(initial=0), 1_000_000))

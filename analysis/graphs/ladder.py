@@ -193,10 +193,7 @@ def _layers(
 
 
 def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, Graph]:
-    """Draw each packet's waiting time (ms) and the bytes ahead; `trips` are of this direction.
-
-    Ahead are the bytes whose arrival lies in the waiting time before that of the packet.
-    """
+    """Draw each packet's waiting time (ms) and the bytes that arrived meanwhile, of one way."""
     some = trips.rows(trips["arrived"].is_known)
     left, came = some.whole("time"), some.whole("arrived")
     waited = came - left - (came - left).min(initial=np.iinfo(np.int64).max)

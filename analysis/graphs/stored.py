@@ -228,22 +228,6 @@ def _arrived(rows: ColumnTable) -> np.ndarray[Any, Any]:
 
 
 @dataclass(frozen=True)
-class StageTrial:
-    """Packets of one condition's first flow, at the sender and at the receiver.
-
-    `calls` are datagrams that share the way: sent, arrived (-1: never; ns), length of the frame.
-    """
-
-    label: str
-    near: ColumnTable
-    far: ColumnTable
-    forward: bool
-    shape: StageShape
-    samples: Sequence[SocketSample] = ()
-    calls: Columns | None = None
-
-
-@dataclass(frozen=True)
 class KeptTimes:
     """Times, in the unit of packets' times, whose packets the stage has; empty if it has all."""
 
@@ -289,53 +273,77 @@ class KeptTimes:
 
 @dataclass(frozen=True)
 class StagedTrial:
-    """A trial with its packets from sender to receiver: `sent` and `acks`, in ns since 1970."""
+    """A condition's first flow from sender to receiver: `sent` and `acks`, in ns since 1970."""
 
-    trial: StageTrial
+    label: str
+    shape: StageShape
     sent: Columns
     acks: Columns
     blocks: Columns
+    samples: Columns
     start: int
     kept: KeptTimes
+    facts: dict[str, Any]
 
     @classmethod
-    def of(cls, trial: StageTrial) -> Self:
-        times = trial.near["time"].values
+    def of(
+        cls,
+        label: str,
+        shape: StageShape,
+        ends: tuple[ColumnTable, ColumnTable],
+        forward: bool,
+        samples: Sequence[SocketSample] = (),
+        calls: Columns | None = None,
+    ) -> Self:
+        """Return the packets that the captures at both `ends` have.
+
+        `calls` are datagrams that share the way: sent, arrived (-1: never; ns), length of the
+        frame.
+        """
+        times = ends[0]["time"].values
         start = int(times.min()) if len(times) else 0
-        near, far = _one_flow(trial.near), _one_flow(trial.far)
+        segment = int(ends[0]["payload"].values.max(initial=0))
+        near, far = map(_one_flow, ends)
         data, acks = (
-            arrivals(*(each.rows(each["forward"].values == way) for each in ends))
-            for ends, way in (((near, far), trial.forward), ((far, near), not trial.forward))
+            arrivals(*(each.rows(each["forward"].values == way) for each in tables))
+            for tables, way in (((near, far), forward), ((far, near), not forward))
         )
         kept = KeptTimes.of(data, acks)
-        data, acks = kept.rows(data), kept.rows(acks)
-        sent = sent_columns(data, far)
-        if trial.calls:
-            start = min(start, int(trial.calls["sent"].min()))
-            sent = _with_calls(sent, trial.calls)
-        return cls(trial, sent, *ack_columns(acks), start, kept)
+        sent = sent_columns(kept.rows(data), far)
+        facts: dict[str, Any] = {"flows": ["sender"]}
+        if samples:
+            facts = {"flows": [min(each.congestion_control for each in samples)]}
+        if calls:
+            facts["callFlow"] = CALL_FLOW
+            start = min(start, int(calls["sent"].min()))
+            sent = _with_calls(sent, calls)
+        columns = sent, *ack_columns(kept.rows(acks)), _sampled(samples, segment)
+        return cls(label, shape, *columns, start, kept, facts)
 
     def stored(self, columns: PageColumns) -> dict[str, Any]:
-        trial = self.trial
-        segment = int(trial.near["payload"].values.max(initial=0))
-        tables = (self.sent, self.acks, self.blocks, _sampled(trial.samples, segment))
-        names = sorted({each.congestion_control for each in trial.samples})
-        return {
-            "label": trial.label,
-            "shape": asdict(trial.shape),
-            "flows": names[:1] or ["sender"],
-            **({"callFlow": CALL_FLOW} if trial.calls else {}),
-            **self.kept.stored(self.start),
-            **_stored(tables, self.start, columns),
+        tables = {
+            "data": self.sent,
+            "acks": self.acks,
+            "blocks": self.blocks,
+            "samples": self.samples,
         }
+        stored = {
+            name: {key: columns.put(_since(key, each, self.start)) for key, each in table.items()}
+            for name, table in tables.items()
+        }
+        about = {"label": self.label, "shape": asdict(self.shape), **self.facts}
+        return {**about, **self.kept.stored(self.start), **stored}
+
+
+def _since(name: str, values: np.ndarray[Any, Any], start: int) -> np.ndarray[Any, Any]:
+    """Return times in microseconds since the start; what never arrived stays -1."""
+    is_time = name in ("sent", "arrived", "time")
+    return np.where(values < 0, -1, (values - start + 500) // 1000) if is_time else values
 
 
 def stage_data(trials: Iterable[StagedTrial]) -> str:
     columns = PageColumns()
-    return _script([trial.stored(columns) for trial in trials], columns)
-
-
-def _script(stages: list[dict[str, Any]], columns: PageColumns) -> str:
+    stages = [trial.stored(columns) for trial in trials]
     kinds = [{"name": name, "meaning": meaning} for name, meaning in KINDS]
     return as_script({"stages": stages, "columns": columns.stored, "kinds": kinds})
 
@@ -344,15 +352,14 @@ def stage_of_trips(
     label: str, trips: ColumnTable, far: ColumnTable, forward: bool, start: int
 ) -> str:
     """Return the stage of a connection in two captures, whose network is not known."""
-    columns, one_flow = PageColumns(), _one_flow(trips)
+    one_flow = _one_flow(trips)
     is_data = one_flow["forward"].values == forward
     data, acks = one_flow.rows(is_data), one_flow.rows(~is_data)
     kept = KeptTimes.of(data, acks)
     sent = sent_columns(kept.rows(data), far)
-    tables = (sent, *ack_columns(kept.rows(acks)), _sampled((), 0))
     shape = StageShape(("sender", "receiver"), words=("a network that the captures do not show",))
-    stage = {"label": label, "shape": asdict(shape), **kept.stored(start)}
-    return _script([stage | _stored(tables, start, columns)], columns)
+    columns = sent, *ack_columns(kept.rows(acks)), _sampled((), 0)
+    return stage_data([StagedTrial(label, shape, *columns, start, kept, {})])
 
 
 def _with_calls(sent: Columns, calls: Columns) -> Columns:
@@ -372,19 +379,3 @@ def _sampled(samples: Sequence[SocketSample], segment: int) -> Columns:
     rows = [(round(1e9 * each.time), each.cwnd, each.ssthresh or 0) for each in samples]
     times, windows, thresholds = np.array(rows, np.int64).reshape(-1, 3).T
     return {"time": times, "window": segment * windows, "threshold": segment * thresholds}
-
-
-_TIMES = ("sent", "arrived", "time")
-
-
-def _stored(
-    tables: Sequence[Columns], start: int, columns: PageColumns
-) -> dict[str, dict[str, int]]:
-    """Store columns, times in microseconds since the start; what never arrived stays -1."""
-    stored: dict[str, dict[str, int]] = {}
-    for kind, table in zip(("data", "acks", "blocks", "samples"), tables, strict=True):
-        for name, values in table.items():
-            if name in _TIMES:
-                values = np.where(values < 0, -1, (values - start + 500) // 1000)
-            stored.setdefault(kind, {})[name] = columns.put(values)
-    return stored

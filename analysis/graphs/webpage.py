@@ -34,16 +34,14 @@ BINS = 50  # equal times in which the index is taken (graphs.csv)
 
 
 def draw_fairness(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:
-    """Return the rates of `several` directions, one a connection, and Jain's index over time.
-
-    The index is (sum x)^2 / (n sum x^2) of the bytes that each acknowledges in a bin; 1 for none.
-    """
+    """Return the rates of `several` directions, one a connection, and Jain's index over time."""
     rates = (timelines.goodput(each, "connection", each.name) for each in several)
     ends = [time for each in several for time in each.answers.time[[0, -1]]]
     edges = np.linspace(min(ends), max(ends), BINS + 1)
     shares = np.array([_in_bins(each, edges) for each in several])
     count = np.maximum((~np.isnan(shares)).sum(axis=0), 1)
     squares, sums = np.nansum(shares**2, axis=0), np.nansum(shares, axis=0)
+    # (sum x)^2 / (n sum x^2)
     index = np.where(squares > 0, sums**2 / np.maximum(count * squares, 1e-300), 1.0)
     return plain("fairness", *rates), plain("jain", Layer("jain", "stairs", edges[:-1], index))
 
@@ -109,13 +107,11 @@ class DirectionView:
 def views(
     captures: Sequence[Capture], samples: Samples | None = None, most: int | None = None
 ) -> list[DirectionView]:
-    """Return the directions of up to `most` connections a capture.
-
-    One of a SYN and a FIN only is left out if the other direction carried the data.
-    """
+    """Return the directions that carried data, of up to `most` connections a capture."""
     directions = all_directions(captures, most)
     largest = larger(directions)
     carriers = {id(direction) for direction in largest}
+    # A direction of a SYN and a FIN carried no data, unless the other did not either.
     shown = [each for each in directions if each.payload > 2 or id(each) in carriers]
 
     def parts(label: str, table: ColumnTable) -> dict[int, ColumnTable]:
@@ -184,10 +180,7 @@ def page(
     answers: Sequence[PageAnswer] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the page's text, `answers` as its headline and `notes` above the graphs.
-
-    `samples` are by connection of the first capture. Two captures of one traffic give queues.
-    """
+    """Return the page's text; `samples` are by connection of the first capture."""
     data = document(captures, samples)
     stage, first = data.pop("stage"), data.pop("first")
     context = {"title": title, "data": as_script(data), "stage": stage, "first": first}

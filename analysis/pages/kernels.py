@@ -1,8 +1,8 @@
 """Comparison of kernels: comparison.json as records, kernels.html and the terminal."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 from statistics import fmean, median
@@ -18,13 +18,11 @@ from analysis.graphs.distributions import (
     extremes,
     in_panels,
     look,
-    no_difference,
-    ranged,
     ratio_axis,
-    rows_graph,
+    verdict_rows,
 )
 from analysis.graphs.inline import board
-from analysis.graphs.layers import BLUE, GREY, VERMILLION, GraphGroup, Layer
+from analysis.graphs.layers import BLUE, GREY, VERMILLION, GraphGroup
 from analysis.records.json_reader import read_main
 from analysis.records.spec_file import Provenance
 from analysis.rendering import Terminal, text_table
@@ -178,6 +176,7 @@ def _listed(cases: Sequence[str], most: int | None) -> str:
     return ", ".join(names[:most]) + more
 
 
+_UNSHOWN = "alike, or not shown to differ"
 _LOOKS = {"larger": look(VERMILLION, "triangle"), "smaller": look(BLUE, "diamond")}
 _ROW = 36
 
@@ -265,13 +264,14 @@ def row(figure: KernelFigure) -> dict[str, str]:
 
 
 def _ratios(report: KernelReport) -> GraphGroup | None:
-    drawn = [
-        (figure.verdict, RangedValue(0, pair.estimate, interval=(pair.low, pair.high), name=name))
-        for case in report.facts.cases
-        for figure in case.figures
-        if (pair := figure.pair) and pair.scale == "ratio" and pair.low and pair.high
-        for name in (f"{case.name.replace('_', ' ')}, {figure.of}: {figure.title}",)
-    ]
+    drawn = []
+    every = ((case, figure) for case in report.facts.cases for figure in case.figures)
+    for of, figure in every:
+        pair, name = figure.pair, of.name.replace("_", " ")
+        if pair and pair.scale == "ratio" and pair.low and pair.high:
+            verdict = figure.verdict if figure.verdict in _LOOKS else _UNSHOWN
+            words, ends = f"{name}, {figure.of}: {figure.title}", (pair.low, pair.high)
+            drawn.append((verdict, RangedValue(0, pair.estimate, interval=ends, name=words)))
     if not drawn:
         return None
     old, new = report.names
@@ -281,27 +281,13 @@ def _ratios(report: KernelReport) -> GraphGroup | None:
     )
     numbers = extremes([value for _, value in drawn])
     axis = ratio_axis(f"Linux {new} divided by Linux {old}", numbers)
+    looks = {word: (seen, f"{word} on {new}") for word, seen in _LOOKS.items()}
+    looks[_UNSHOWN] = look(GREY, "circle"), _UNSHOWN
     panels = tuple(
-        rows_graph(
-            f"ratios_{at}",
-            axis,
-            [value.name for _, value in panel],
-            (*_layers(panel, new), no_difference("no difference")),
-            _ROW,
-        )
+        verdict_rows(f"ratios_{at}", axis, panel, looks, _ROW)
         for at, panel in enumerate(in_panels(drawn))
     )
     return GraphGroup("ratios", f"How Linux {new} differs from {old}", caption, panels)
-
-
-def _layers(drawn: Sequence[tuple[str, RangedValue]], new: str) -> Iterator[Layer]:
-    placed = [(word, replace(value, at=-place)) for place, (word, value) in enumerate(drawn)]
-    for word, seen in _LOOKS.items():
-        yield from ranged(
-            [value for of, value in placed if of == word], seen, f"{word} on {new}", "x"
-        )
-    unshown = [value for word, value in placed if word not in _LOOKS]
-    yield from ranged(unshown, look(GREY, "circle"), "alike, or not shown to differ", "x")
 
 
 _MOST = 10  # scripts of a kind

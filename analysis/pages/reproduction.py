@@ -109,10 +109,7 @@ class ReproductionReport:
 
 
 def make_reproduction_report(path: Path, out: Path | None = None) -> ReproductionReport:
-    """Judge the reproduction in `path` and write its page into `out`, by default into `path`.
-
-    Raises UsageError, TcplabError; `problems` names all else that is missing or broken.
-    """
+    """Judge the reproduction in `path` and write its page. Raises UsageError, TcplabError."""
     problems, folder = Problems(), out or path
     facts = read_reproduction(path, problems)
     studies = tuple(judge_study(study) for study in facts.studies)

@@ -227,9 +227,6 @@ def _context(report: RunReport) -> dict[str, Any]:
     return {
         **vars(report),
         "report": report,
-        "manifest": run.manifest,
-        "title": report.title,
-        "first_lines": report.first_lines,
         "claim_group": claim_group,
         "stage": stage_data(staged) if staged else "",
         "stage_first": stage_frames(staged),
@@ -240,7 +237,6 @@ def _context(report: RunReport) -> dict[str, Any]:
         "identity": run.manifest.id or run.path.name,
         "settings": setting_words(run.parameters),
         "command": repeat_command(run),
-        "trials": first,
         "packet_pages": [
             (trial.trial.condition.label, _page_name(trial)) for trial in first if trial.ends
         ],

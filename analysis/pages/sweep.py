@@ -38,7 +38,6 @@ from analysis.statistics.published import judge_row
 from analysis.statistics.sweep_samples import Place, SweepSamples, read_samples
 
 MOST_ROWS = 200  # rows of any table of the page; the files have all
-_FEW_ROWS = 8  # comparisons that are not folded
 _COUNTS = ("wanted", "done", "reused", "failed", "unproved")
 
 
@@ -90,11 +89,7 @@ class SweepReport:
 def make_sweep_report(
     path: Path, out: Path | None = None, report_of: ReportOf = plain, metric: str | None = None
 ) -> SweepReport:
-    """Analyse the sweep in `path` and write its page into `out`, by default into `path`.
-
-    `metric` replaces that of the sweep. Raises UsageError without a sweep, TcplabError; `problems`
-    names all else that is missing or broken.
-    """
+    """Analyse the sweep in `path` and write its page. Raises UsageError, TcplabError."""
     problems, folder = Problems(), out or path
     sweep = read_sweep(path, problems, metric)
     samples, study = read_samples(sweep, problems), report_of(sweep.experiment)
@@ -147,18 +142,14 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
         "identity": facts.id or sweep.path.name,
         "settings": setting_words(sweep.parameters),
         "rows": [comparison_row(each, samples.unit) for each in report.comparisons[:MOST_ROWS]],
-        "has_places": any(comparison.where for comparison in report.comparisons[:MOST_ROWS]),
-        "cells": cells[:MOST_ROWS],
+        "cells": cells,
         "cell_head": head,
-        "cells_left": len(cells[MOST_ROWS:]),
-        "factor_count": len(sweep.factors),
         "seeds": in_a_row(samples.seeds, 12),
         "until": None if facts.until is None else signed(100 * facts.until),
         "points": [(name, sweep.points(name)) for name in _COUNTS],
         "kernel": facts.kernel.release if of_all else "",
         "digests": [(printable(name), digest) for name, digest in digests],
         "most": MOST_ROWS,
-        "few": _FEW_ROWS,
     }
 
 

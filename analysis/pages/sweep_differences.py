@@ -9,14 +9,12 @@ from analysis.graphs.distributions import (
     RangedValue,
     extremes,
     look,
-    no_difference,
-    ranged,
     ratio_axis,
-    rows_graph,
     swept,
     ticked,
+    verdict_rows,
 )
-from analysis.graphs.layers import BLUE, GREY, VERMILLION, Axis, Graph, GraphGroup, Layer
+from analysis.graphs.layers import BLUE, GREY, VERMILLION, Axis, Graph, GraphGroup
 from analysis.measures.metrics import Metric, columns
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages import sweep_layout
@@ -47,8 +45,8 @@ def differences(
     shown = [each for each in known if each in largest]
     if not shown:
         return None
-    values = [_ranged(-float(row), each) for row, each in enumerate(shown)]
-    numbers = extremes(values)
+    values = [(str(each.verdict), _ranged(each)) for each in shown]
+    numbers = extremes([value for _, value in values])
     if scale == "ratio":
         label = f"the first of each row, divided by the second ({sweep.metric.title.lower()})"
         across = ratio_axis(label, numbers)
@@ -56,13 +54,9 @@ def differences(
         widest = 1.05 * max(map(abs, numbers)) or 1.0
         label = f"the first of each row, less the second ({samples.unit})"
         across = Axis(label, "", range=(-widest, widest))
-    layers = list[Layer]()
-    for verdict, drawn in _LOOKS.items():
-        rows = zip(values, shown, strict=True)
-        chosen = [value for value, each in rows if each.verdict == verdict]
-        layers += ranged(chosen, drawn, str(verdict), "x")
-    layers.append(no_difference("no difference", float(scale == "ratio")))
-    graph = rows_graph("differences_0", across, [value.name for value in values], layers, _ROW)
+    looks = {str(verdict): (seen, str(verdict)) for verdict, seen in _LOOKS.items()}
+    neutral = float(scale == "ratio")
+    graph = verdict_rows("differences_0", across, values, looks, _ROW, neutral)
     left = len(comparisons) - len(shown)
     caption = (
         "Each mark is the typical value over the seeds, its bar the 95 % interval. A bar across"
@@ -79,13 +73,13 @@ def _size(each: LevelComparison) -> float:
     return abs(float(np.log(max(estimate, 1e-9)))) if is_ratio else abs(estimate)
 
 
-def _ranged(at: float, each: LevelComparison) -> RangedValue:
+def _ranged(each: LevelComparison) -> RangedValue:
     assert each.paired
     name = f"{each.in_words(each.second)} : {each.in_words(each.first)}"
     low, high = each.paired.low, each.paired.high
     interval = None if low is None or high is None else (low, high)
     where = f"{each.where}, " if each.where else ""
-    return RangedValue(at, each.paired.estimate, interval=interval, name=where + name)
+    return RangedValue(0, each.paired.estimate, interval=interval, name=where + name)
 
 
 def metrics_that_differ(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:

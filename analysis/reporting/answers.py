@@ -300,10 +300,7 @@ _HOW = (
 
 
 def causes(results: RunResults) -> list[str]:
-    """Return a sentence for each condition whose drops were counted.
-
-    Such as "cubic: 26 packets were lost at random".
-    """
+    """Return sentences on counted drops, such as "cubic: 26 packets were lost at random"."""
     sentences = []
     for condition in results.run.conditions:
         counted = [(middle(results, Q[name], condition), how) for name, how in _HOW]

@@ -29,10 +29,7 @@ Panels = Mapping[str, Mapping[str, Floats]]
 
 
 def distribution(run: RunRecord, text: str, problems: Problems) -> GraphGroup | None:
-    """Return the distribution of an expression over packets, samples, exchanges, flows or runs.
-
-    Lines are conditions; flows have a panel each. Raises UsageError, UnknownMetric.
-    """
+    """Return the distribution of an expression, flows a panel each. Raises UsageError."""
     expression = parse(text)
     trials = [TrialReadings(run, trial, problems) for trial in run.trials]
     root = expression.root

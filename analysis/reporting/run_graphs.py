@@ -28,7 +28,7 @@ from analysis.graphs.layers import (
     level,
     named,
 )
-from analysis.graphs.stored import StagedTrial, StageTrial, shape_of
+from analysis.graphs.stored import StagedTrial, shape_of
 from analysis.graphs.webpage import Samples
 from analysis.measures.captures import End, at_port
 from analysis.measures.metrics import PAUSE, counter, metric
@@ -316,6 +316,6 @@ def run_stage(results: RunResults) -> list[StagedTrial]:
     for each in [each for each in results.first if len(each.ends) > 1][:MOST_STAGES]:
         (near, far), flow, label = each.ends, results.run.flows[0], each.trial.condition.label
         shape = shape_of(network, flow.sender, flow.receiver)
-        packets = near.packets, far.packets
-        drawn.append(StagedTrial.of(StageTrial(label, *packets, near.by_a, shape, each.samples)))
+        ends = near.packets, far.packets
+        drawn.append(StagedTrial.of(label, shape, ends, near.by_a, each.samples))
     return drawn

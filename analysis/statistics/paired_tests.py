@@ -76,9 +76,7 @@ class Paired:
 
 
 def median_interval(values: Sequence[float] | Numbers) -> MedianInterval | None:
-    """The median with the percentile interval of its exact bootstrap distribution.
-
-    None below `FEWEST` values.
+    """The median with the percentile interval of its exact bootstrap distribution, from six values.
 
     All n**n resamples are counted, not some drawn (Efron, Annals of Statistics 7(1), 1979,
     section 3, https://doi.org/10.1214/aos/1176344552). The percentiles are Hesterberg's expanded
@@ -162,9 +160,7 @@ def _among(count: int, rank: int, places: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _tail(count: int) -> float:
-    """The probability that the interval leaves out at each end.
-
-    It is less than 2.5 % because small samples vary too little.
+    """The probability left out at each end, less than 2.5 % because small samples vary too little.
 
     Normal distribution function of -sqrt(n/(n-1)) * t(n-1) (Hesterberg, The American
     Statistician 69(4), 2015, https://doi.org/10.1080/00031305.2015.1089789). The plain 2.5 %
@@ -233,9 +229,7 @@ def seen_of(*samples: Sequence[float] | Numbers) -> list[Hashable]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Each p corrected for the whole family.
-
-    If those below 5 % are called real, all are with 95 % probability.
+    """Each p corrected for the whole family: if those below 5 % are called real, all are with 95 %.
 
     The i-th smallest of m is multiplied by m - i + 1 and is at least the one before (Holm,
     Scandinavian Journal of Statistics 6(2), 1979, https://www.jstor.org/stable/4615733). Valid
@@ -253,9 +247,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def fewest_seeds(comparisons: int) -> int:
-    """The seeds from which the smallest possible p, 2 / 2**n, can be below 5 % after Holm.
-
-    `comparisons` is the size of the family.
+    """The seeds from which the smallest possible p of a family, 2 / 2**n, can be below 5 %.
 
     >>> fewest_seeds(1), fewest_seeds(9)
     (6, 9)

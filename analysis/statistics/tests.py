@@ -105,9 +105,7 @@ _NORMAL = 1.959964  # its quantile for `CONFIDENCE`, two-sided
 
 
 def signed_rank(differences: Sequence[float] | Numbers) -> float:
-    """The two-sided p of Wilcoxon's signed-rank test that `differences` are symmetric about zero.
-
-    1 if all are zero.
+    """The two-sided p of Wilcoxon's test that `differences` are symmetric about zero; 1 for zeros.
 
     Zeros are left out and equal sizes share their mean rank (Wilcoxon, Biometrics Bulletin 1(6),
     1945, https://doi.org/10.2307/3001968). Up to `EXACT_UP_TO` the p is exact, with ties too,

@@ -74,7 +74,7 @@ def _stage(run: Path) -> str:
     for at, trial in enumerate(trials):
         moments = [StageFrame(trial, begin + _STEP * frame) for frame in range(_FRAMES)]
         parts.append(f'<g transform="translate(0 {176 * at})">')
-        parts.append(f'<text class="name" x="6" y="12">{escape(trial.trial.label)}</text>')
+        parts.append(f'<text class="name" x="6" y="12">{escape(trial.label)}</text>')
         parts += moments[0].still
         for number, moment in enumerate(moments):
             times = f"0;{number / _FRAMES:.3f};{(number + 1) / _FRAMES:.3f}"

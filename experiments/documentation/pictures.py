@@ -24,7 +24,7 @@ import numpy as np
 from analysis import rendering
 from analysis.flows.reader import read
 from analysis.flows.sightings import arrivals, sightings
-from analysis.graphs.stored import Columns, StagedTrial, StageTrial, as_script, shape_of, stage_data
+from analysis.graphs.stored import Columns, StagedTrial, as_script, shape_of, stage_data
 from analysis.records.output import read_samples
 from experiments.documentation.reference import rendered
 from experiments.documentation.site import STAGE
@@ -203,7 +203,7 @@ def _folder(lab: Lab) -> Path:
 
 
 def _record(link: tuple[str, str, str], lab: Lab, folder: Path) -> None:
-    trials: dict[str, list[StageTrial]] = {algorithm: [] for algorithm in ALGORITHMS}
+    trials: dict[str, list[StagedTrial]] = {algorithm: [] for algorithm in ALGORITHMS}
     for queue in QUEUES:
         spec = study(link, queue)
         with scratch(in_memory=True) as raw:
@@ -214,9 +214,7 @@ def _record(link: tuple[str, str, str], lab: Lab, folder: Path) -> None:
                 made.append(_trial(raw / algorithm, spec))
     for algorithm, made in trials.items():
         piece = Piece(link, algorithm)
-        text = (
-            f"recordedPiece({json.dumps(piece.name)}, {stage_data(map(StagedTrial.of, made))});\n"
-        )
+        text = f"recordedPiece({json.dumps(piece.name)}, {stage_data(made)});\n"
         rendering.write(folder, [(piece.file, text.encode())], "docs")
 
 
@@ -235,13 +233,13 @@ def study(link: tuple[str, str, str], queue: str) -> ExperimentSpec:
     )
 
 
-def _trial(folder: Path, spec: ExperimentSpec) -> StageTrial:
+def _trial(folder: Path, spec: ExperimentSpec) -> StagedTrial:
     ends = [read(folder / f"{host}-eth0.pcap", packets=True).packet_table for host in ("h1", "h2")]
     near, far = (table.rows(table["connection"].values == 1) for table in ends if table is not None)
     shape = shape_of(spec.topology, "h1", "h2", drawn=int(QUEUES[-1]))
     lines = untrusted.text(folder, "h1.sockets.jsonl").splitlines()
     sampled = read_samples(lines, _DOWNLOAD)
-    return StageTrial("", near, far, True, shape, sampled, _calls(folder))
+    return StagedTrial.of("", shape, (near, far), True, sampled, _calls(folder))
 
 
 def _calls(folder: Path) -> Columns:
