@@ -152,15 +152,12 @@ def paper_file(group: GraphGroup, ending: str, size: PaperSize) -> bytes:
         if ending == "pgf":
             return pgf_text(figure).encode()
         with BytesIO() as buffer:
-            figure.savefig(buffer, format=ending, metadata=_about(group, ending))
+            # Without a date, which would differ.
+            dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(ending, {})
+            caption = "Description" if ending != "pdf" else "Subject"
+            about = {"Title": group.title, caption: group.caption, **dates}
+            figure.savefig(buffer, format=ending, metadata=about)
             return buffer.getvalue()
-
-
-def _about(group: GraphGroup, ending: str) -> dict[str, Any]:
-    """Return title and caption for the file's head, without a date, which would differ."""
-    dates: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    caption = "Description" if ending != "pdf" else "Subject"
-    return {"Title": group.title, caption: group.caption, **dates.get(ending, {})}
 
 
 _PICTURE = PaperSize(columns=2, panel=4.0)
@@ -286,15 +283,15 @@ _HEAD = ("panel", "series", "mark", "x_axis", "x", "x_end", "y_axis", "y", "y_en
 
 
 def _rows(graph: Graph) -> Iterator[tuple[Any, ...]]:
-    names = dict(graph.x.ticks) if not graph.x.unit else {}
+    names, x, y = dict(graph.x.ticks) if not graph.x.unit else {}, graph.x, graph.y
     for layer in graph.layers:
-        columns = (layer.x, layer.end, layer.y, layer.top)
-        scales = (graph.x.scale, graph.x.scale, graph.y.scale, graph.y.scale)
+        columns = ((layer.x, x), (layer.end, x), (layer.y, y), (layer.top, y))
         cells = [
-            [""] * len(layer) if column is None else [f"{v:.7g}" for v in (column * scale).tolist()]
-            for column, scale in zip(columns, scales, strict=True)
+            [""] * len(layer)
+            if column is None
+            else [f"{value:.7g}" for value in (column * axis.scale).tolist()]
+            for column, axis in columns
         ]
-        for x, x_end, y, y_end in zip(*cells, strict=True):
-            name = names.get(float(x), x)
-            start = (graph.title or graph.key, layer.words, layer.shape)
-            yield (*start, graph.x.name, name, x_end, graph.y.name, y, y_end)
+        about = (graph.title or graph.key, layer.words, layer.shape)
+        for start, end, low, top in zip(*cells, strict=True):
+            yield (*about, x.name, names.get(float(start), start), end, y.name, low, top)

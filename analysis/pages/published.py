@@ -65,12 +65,6 @@ def _values(entry: MeasuredEntry, results: RunResults, condition: str) -> list[f
     return [(entry.scale or 1.0) * value for value in values if value is not None]
 
 
-STYLES: dict[Word, str] = {
-    Word.AGREES: "agrees",
-    Word.WITHIN: "within",
-    Word.DIFFERS: "apart",
-} | dict.fromkeys((Word.FEW, Word.UNRUN, Word.UNSTATED, Word.LISTED), "unrun")
-"""The CSS class of each verdict."""
 _ROW = (
     *("where", "series", "x", "quantity", "unit", "printed", "published_low", "published_high"),
     *("published_note", "mean_of", "group", "setting", "line_rate", "needs", "listed"),
@@ -83,16 +77,16 @@ _MEASURED = (
 
 
 Line = dict[str, Any]  # a row of the page's table, by the names that templates/numbers.html has
-_COUNTED = {
-    Word.AGREES: ("agrees", "agree", ""),
-    Word.WITHIN: ("lies within", "lie within", " the range of a further run"),
-    Word.DIFFERS: ("differs", "differ", ""),
-    Word.FEW: ("is not judged", "are not judged", ""),
-    Word.UNRUN: ("was not run", "were not run", ""),
-    Word.UNSTATED: ("is not stated", "are not stated", " in the source"),
-    Word.LISTED: ("is listed only", "are listed only", ""),
+_WORDS = {
+    Word.AGREES: ("agrees", "agrees", "agree", ""),
+    Word.WITHIN: ("within", "lies within", "lie within", " the range of a further run"),
+    Word.DIFFERS: ("apart", "differs", "differ", ""),
+    Word.FEW: ("unrun", "is not judged", "are not judged", ""),
+    Word.UNRUN: ("unrun", "was not run", "were not run", ""),
+    Word.UNSTATED: ("unrun", "is not stated", "are not stated", " in the source"),
+    Word.LISTED: ("unrun", "is listed only", "are listed only", ""),
 }
-"""What one row of a count does, what several do, and the rest of a whole sentence."""
+"""The CSS class of a verdict, what one row does, what several do, and the rest of the sentence."""
 
 
 def parts(counts: Counts, whole: bool = False) -> list[str]:
@@ -102,7 +96,7 @@ def parts(counts: Counts, whole: bool = False) -> list[str]:
     later = f" ({those}only in --full)" if counts["later"] else ""
     named = [
         f"{counted(number, one, several)}{later if word == Word.UNRUN else rest * whole}"
-        for word, (one, several, rest) in _COUNTED.items()
+        for word, (_, one, several, rest) in _WORDS.items()
         if (number := counts[word]) or (whole and word in (Word.AGREES, Word.WITHIN, Word.DIFFERS))
     ]
     return named or ["none"]
@@ -157,7 +151,7 @@ def line(judged: Judged, listed: Sequence[str]) -> Line:
         "published_range": _published_range(judged),
         "note": row.published_note,
         "cells": {era: _cell(judged.measured[era], judged.verdicts[era], row.unit) for era in ERAS},
-        "style": STYLES[outcome],
+        "style": _WORDS[outcome][0],
         "reason": listed.index(row.why) + 1 if outcome == Word.DIFFERS and row.why else 0,
         "why": _remark(judged),
         "command": row.command,
@@ -197,7 +191,7 @@ def _published_range(judged: Judged) -> str:
 
 def _cell(ours: Measurement | None, verdict: Agreement, unit: str) -> dict[str, str]:
     """Return median, range of runs, range of a `further` run, verdict and CSS class."""
-    text, style = verdict.text(unit), STYLES[verdict.word]
+    text, style = verdict.text(unit), _WORDS[verdict.word][0]
     if ours is None:
         none = {"median": NOTHING, "range": "", "further": ""}
         return none | {"verdict": text, "style": style}

@@ -29,9 +29,11 @@ def write(folder: Path, files: Iterable[tuple[str, Content]], command: str) -> N
         for name, content in files:
             _put(folder / name, content)
     except OSError as error:
-        raise TcplabError(
-            f"The page cannot be written to '{folder}' ({error.strerror}).", _remedy(error, command)
-        ) from error
+        remedy = f"Name a folder that you may write to: ./tcplab {command} --out FOLDER"
+        if is_disk_full(error):
+            remedy = f"Free some space, then: ./tcplab {command}"
+        problem = f"The page cannot be written to '{folder}' ({error.strerror})."
+        raise TcplabError(problem, remedy) from error
 
 
 def _put(path: Path, content: Content) -> None:
@@ -45,13 +47,6 @@ def _put(path: Path, content: Content) -> None:
     except BaseException:  # a piece may fail to be made
         partial.unlink(missing_ok=True)
         raise
-
-
-def _remedy(error: OSError, command: str) -> str:
-    again = f"./tcplab {command}"
-    if is_disk_full(error):
-        return f"Free some space, then: {again}"
-    return f"Name a folder that you may write to: {again} --out FOLDER"
 
 
 def render(name: str, context: dict[str, Any]) -> str:

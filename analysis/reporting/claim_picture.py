@@ -112,8 +112,8 @@ def _graphs(group: GraphGroup | None) -> list[Graph]:
 def _telling(results: RunResults, effect: RunEffect | None) -> list[Graph]:
     if effect is None or effect.telling is None:
         return []
-    quantity, sides = effect.telling, (effect.first, effect.second)
-    rows, labels = quantity.pairs(results, sides), [each.label for each in sides]
+    quantity, labels = effect.telling, [each.label for each in effect.sides]
+    rows = quantity.pairs(results, effect.sides)
     axis = over_seeds.axis_for(quantity.name.lower(), quantity.unit)
     drawn = repeated(quantity.name, axis, rows, labels)
     return [replace(drawn, key="telling", title=quantity.name)] if drawn else []

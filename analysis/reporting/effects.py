@@ -64,19 +64,12 @@ def swept_cells(sweep: SweepRecord) -> list[SweptCell]:
     runs: dict[tuple[int, ...], dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in read_rows(sweep).as_rows():
         runs[sweep.place(row)][row["seed"]].append(row)
-    return [
-        SweptCell(_named(sweep, place), [rows for _, rows in sorted(runs[place].items())], place)
-        for place in sorted(runs)
-    ]
-
-
-def _named(sweep: SweepRecord, place: tuple[int, ...]) -> str:
-    values = (
-        factor.values[level]
-        for factor, level in zip(sweep.factors, place, strict=True)
-        if len(factor.values) > 1
-    )
-    return ", ".join(values) or "all runs"
+    many = [axis for axis, factor in enumerate(sweep.factors) if len(factor.values) > 1]
+    cells = []
+    for place, of in sorted(runs.items()):
+        name = ", ".join(sweep.factors[axis].values[place[axis]] for axis in many) or "all runs"
+        cells.append(SweptCell(name, [of[seed] for seed in sorted(of)], place))
+    return cells
 
 
 def varied(sweep: SweepRecord) -> str:
@@ -105,30 +98,23 @@ _ALIKE = 0.05  # share up to which a ratio of the claim's metric counts as no di
 class RunEffect:
     """Quantities of two conditions: the claim's, and the one that differs most."""
 
-    first: RunCondition
-    second: RunCondition
+    sides: tuple[RunCondition, RunCondition]
     claimed: ReportQuantity | None
     telling: ReportQuantity | None
 
-    @property
-    def quantities(self) -> tuple[ReportQuantity, ...]:
-        return tuple(each for each in (self.claimed, self.telling) if each)
-
     def sentence(self, results: RunResults) -> str:
         """Such as "Retransmitted segments: 54 with cubic, 998 with reno."."""
-        ordered = self.quantities if self.differs(results) else self.quantities[::-1]
+        quantities = [each for each in (self.claimed, self.telling) if each]
         sentences = []
-        for each in ordered:
-            medians = _medians(results, each, (self.first, self.second))
-            ends = zip(medians, (self.first, self.second), strict=True)
+        for each in quantities if self.differs(results) else quantities[::-1]:
+            ends = zip(_medians(results, each, self.sides), self.sides, strict=True)
             figures = (f"{figure(value, each.unit)} with {side.label}" for value, side in ends)
             sentences.append(f"{each.name}: {', '.join(figures)}.")
         return " ".join(sentences)
 
     def differs(self, results: RunResults) -> bool:
-        if self.claimed is None:
-            return False
-        return _times(*_medians(results, self.claimed, (self.first, self.second))) > 1 + _ALIKE
+        claimed = self.claimed
+        return claimed is not None and _times(*_medians(results, claimed, self.sides)) > 1 + _ALIKE
 
 
 def _medians(
@@ -153,7 +139,7 @@ def effect_of(results: RunResults, others: Sequence[ReportQuantity]) -> RunEffec
     most, telling = max(apart, key=lambda each: each[0], default=(0.0, None))
     if claimed is None and not apart:
         return None
-    return RunEffect(*sides, claimed, telling if most >= _CLEAR else None)
+    return RunEffect(sides, claimed, telling if most >= _CLEAR else None)
 
 
 def goodput(results: RunResults) -> str:

@@ -35,7 +35,6 @@ class LevelComparison:
     where: str
     first: str
     second: str
-    second_level: int
     paired: Paired | None
     corrected: float = 1.0
     factor: str = ""
@@ -71,20 +70,19 @@ def _pairs(sweep: SweepRecord, samples: SweepSamples, axis: int) -> Iterator[Lev
             paired = paired_tests.paired(before, after, samples.trajectories(places))
             where = sweep.described(places[0], others)
             pair = levels[first], levels[second]
-            yield LevelComparison(places[0], where, *pair, second, paired, factor=name)
+            yield LevelComparison(places[0], where, *pair, paired, factor=name)
 
 
 def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamples) -> str:
     """Such as "loss 1%: goodput is larger with bbr than with cubic: 1.42 times (...)."."""
     where = f"{comparison.where}: " if comparison.where else ""
     first, second = map(comparison.in_words, (comparison.first, comparison.second))
-    if comparison.paired is None:
+    verdict, paired = comparison.verdict, comparison.paired
+    if paired is None:
         return f"{where}{second} and {first} cannot be compared: they have no seed in common."
-    if comparison.verdict == DifferenceVerdict.UNSHOWN:
-        claim = f"{DifferenceVerdict.UNSHOWN} between {second} and {first}"
-    else:
-        claim = f"{comparison.verdict} with {second} than with {first}"
-    paired = comparison.paired
+    claim = f"{verdict} with {second} than with {first}"
+    if verdict == DifferenceVerdict.UNSHOWN:
+        claim = f"{verdict} between {second} and {first}"
     seeds = "1 seed" if paired.count == 1 else f"{paired.count:,} seeds"
     return (
         f"{where}{called(sweep.metric)} {verb(sweep.metric)} {claim}:"
@@ -97,24 +95,23 @@ def _balances(comparisons: _Family) -> list[str]:
     pairs: dict[tuple[str, str], Counter[DifferenceVerdict]] = {}
     for each in comparisons:
         pairs.setdefault((each.first, each.second), Counter())[each.verdict] += 1
-    return [
-        f"{second} against {first}: "
-        + ", ".join(
+    lines = []
+    for (first, second), found in pairs.items():
+        counts = (
             f"{verdict} in {found[verdict]}" for verdict in DifferenceVerdict if found[verdict]
         )
-        + "."
-        for (first, second), found in pairs.items()
-    ]
+        lines.append(f"{second} against {first}: {', '.join(counts)}.")
+    return lines
 
 
 def too_few(comparisons: _Family) -> list[str]:
     """Say that the test cannot show any difference, which must not look like agreement."""
     seeds = max((each.paired.count for each in comparisons if each.paired), default=0)
-    needed = paired_tests.fewest_seeds(len(comparisons))
+    needed, count = paired_tests.fewest_seeds(len(comparisons)), len(comparisons)
     if seeds >= needed:
         return []
     those = "One seed" if seeds == 1 else f"{seeds:,} seeds"
-    family = "" if len(comparisons) == 1 else f" in any of {len(comparisons)} comparisons"
+    family = "" if count == 1 else f" in any of {count} comparisons"
     need = f"it takes at least {needed} (--seeds {needed})."
     return [f"{those} cannot show a difference{family}: {need}"]
 
@@ -139,14 +136,11 @@ def csv_text(comparisons: _Family, sweep: SweepRecord, samples: SweepSamples) ->
 
 def row(comparison: LevelComparison, unit: str) -> tuple[str, ...]:
     """The cells of the table: place, the levels, estimate, interval, seeds, p and verdict."""
-    figures = (NOTHING, NOTHING, "0", NOTHING)
-    if comparison.paired:
-        figures = (
-            estimate(comparison.paired, unit),
-            interval(comparison.paired).removeprefix("95 % interval ") or NOTHING,
-            written(comparison.paired.count),
-            probability(comparison.corrected).removeprefix("= "),
-        )
+    figures, paired = (NOTHING, NOTHING, "0", NOTHING), comparison.paired
+    if paired:
+        around = interval(paired).removeprefix("95 % interval ") or NOTHING
+        p = probability(comparison.corrected).removeprefix("= ")
+        figures = (estimate(paired, unit), around, written(paired.count), p)
     return (comparison.where, comparison.first, comparison.second, *figures, comparison.verdict)
 
 

@@ -117,7 +117,11 @@ def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
         name: _cube(sweep, first, seeds, found) / (1000 if is_large[name] else 1)
         for name, found in runs.items()
     }
-    is_split = many and not sweep.metric.of_run
+    # Values of single flows, where runs have several.
+    values = own[chosen].values / (1000 if is_large[chosen] else 1)
+    flows_of = own.select("cell").having(values=values).rows(~np.isnan(values)).parts("cell")
+    places = list(np.ndindex(sweep.shape))
+    by_flow = {places[cell]: part["values"].values for cell, part in flows_of.items()}
     return SweepSamples(
         cubes[chosen],
         units[chosen],
@@ -125,7 +129,7 @@ def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
         {name: _median(cube) for name, cube in cubes.items()},
         units,
         tuple(_amounts(rows, factor) for factor in sweep.factors),
-        _by_flow(sweep, own, 1000 if is_large[chosen] else 1) if is_split else {},
+        by_flow if many and not sweep.metric.of_run else {},
         many,
         _cube(sweep, first, seeds, _numbered(rows, groups, metrics)),
     )
@@ -233,13 +237,6 @@ def _amounts(rows: ColumnTable, factor: SweptFactor) -> tuple[float | None, ...]
         if amount is not None and isfinite(amount):
             known.setdefault(value, amount)
     return tuple(known.get(value) for value in factor.values)
-
-
-def _by_flow(sweep: SweepRecord, rows: ColumnTable, divisor: int) -> dict[Place, Numbers]:
-    values = rows[sweep.metric.name].values
-    measured = rows.select("cell").having(values=values / divisor).rows(~np.isnan(values))
-    places = list(np.ndindex(sweep.shape))
-    return {places[cell]: part["values"].values for cell, part in measured.parts("cell").items()}
 
 
 RANKED_FROM = 39

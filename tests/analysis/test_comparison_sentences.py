@@ -48,7 +48,7 @@ def comparison(
 ) -> LevelComparison:
     corrected = paired.p if paired else 1.0
     place, where = (0, at), f"loss {LOSS.values[at]}"
-    return LevelComparison(place, where, first, second, 1, paired, corrected)
+    return LevelComparison(place, where, first, second, paired, corrected)
 
 
 @pytest.mark.parametrize(

@@ -75,5 +75,5 @@ def test_metrics_are_called_by_grammatical_names() -> None:
 
 
 def test_a_number_is_named_with_its_factor_in_sentences() -> None:
-    comparison = LevelComparison((0,), "", "20", "200", 1, None, factor="queue")
+    comparison = LevelComparison((0,), "", "20", "200", None, factor="queue")
     assert comparison.in_words("200") == "queue 200" and comparison.in_words("cubic") == "cubic"
