@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.graphs import layers as plots
 from analysis.graphs.capture import (
     FIN,
     SYN,
@@ -15,17 +16,6 @@ from analysis.graphs.capture import (
     Numbers,
     SackBlocks,
     SentSegments,
-)
-from analysis.graphs.layers import (
-    KINDS,
-    LOOKS,
-    RETRANSMITTED,
-    TIME,
-    Axis,
-    Graph,
-    Layer,
-    look_of,
-    plain,
 )
 from analysis.table import ColumnTable, Whole
 
@@ -43,7 +33,7 @@ def rows_by_look(kinds: Whole) -> list[tuple[str, NDArray[np.bool_]]]:
     """Return the looks of the kinds of segments, in the order of `LOOKS`, each with its rows."""
     present = set(np.flatnonzero(np.bincount(kinds)).tolist())
     small = kinds.astype(np.uint8)
-    codes = {name: [code for code in present if KINDS[code] == name] for name in LOOKS}
+    codes = {name: [code for code in present if plots.KINDS[code] == name] for name in plots.LOOKS}
     return [(name, np.isin(small, some)) for name, some in codes.items() if some]
 
 
@@ -51,7 +41,7 @@ def safe_name(label: str) -> str:
     return re.sub(r"[^\w.-]+", "_", label).strip("._") or "capture"
 
 
-def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
+def in_cells(layer: plots.Layer, columns: Whole, rows: int) -> plots.Layer:
     """Return one dot for those in the same column and at the same of `rows` heights."""
     low, high = float(layer.y.min()), float(layer.y.max())
     heights = ((layer.y - low) * (rows / ((high - low) or 1))).astype(np.int64)
@@ -59,15 +49,15 @@ def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
     return _rows(layer, np.sort(chosen), np.sort(chosen))
 
 
-def merged(layer: Layer, run: int) -> Layer:
+def merged(layer: plots.Layer, run: int) -> plots.Layer:
     """Return about one mark for `run`: strokes become one, of points the extremes stay."""
-    if run <= 1 or look_of(layer.look).every or not len(layer):
+    if run <= 1 or plots.look_of(layer.look).every or not len(layer):
         return layer
     size = run if layer.shape in ("bars", "rate", "arrows") else 4 * run
     return in_groups(layer, np.arange(len(layer)) // size)
 
 
-def in_groups(layer: Layer, groups: Whole) -> Layer:
+def in_groups(layer: plots.Layer, groups: Whole) -> plots.Layer:
     """Merge marks of one group into a stroke, or their extreme points; `groups` never falls."""
     (starts,) = np.nonzero(np.diff(groups, prepend=groups[:1] - 1))
     if layer.shape == "bars":
@@ -79,7 +69,7 @@ def in_groups(layer: Layer, groups: Whole) -> Layer:
     return _rows(layer, _extremes(layer.y, groups, starts), starts)
 
 
-def _strokes(layer: Layer, starts: Whole) -> Layer:
+def _strokes(layer: plots.Layer, starts: Whole) -> plots.Layer:
     """Keep single bars upright; a run of several leans from the first time to the last.
 
     A stroke begins also at a step backwards and at a gap, so that none covers other bytes.
@@ -110,7 +100,7 @@ def _extremes(values: Numbers, groups: Whole, starts: Whole) -> Whole:
     return np.unique(np.concatenate(rows))
 
 
-def _rows(layer: Layer, rows: Whole, starts: Whole) -> Layer:
+def _rows(layer: plots.Layer, rows: Whole, starts: Whole) -> plots.Layer:
     longest = int(np.diff(np.append(starts, len(layer))).max())
     return replace(layer.at(rows), run=longest)
 
@@ -126,18 +116,18 @@ HALF = (
 )
 
 
-def draw_ladder(direction: CaptureDirection, packets: ColumnTable) -> Graph:
+def draw_ladder(direction: CaptureDirection, packets: ColumnTable) -> plots.Graph:
     """Draw half arrows at the end where the capture was taken, from its packets."""
     height = B if direction.vantage == "b" else A
     times = packets.whole("time") - direction.start
     leaves = packets["forward"].values == (height == A)
     start, stop = np.where(leaves, height, HALFWAY), np.where(leaves, HALFWAY, height)
     layers = _layers(packets, times, times, start, stop)
-    again = times[np.isin(packets.whole("kind"), list(RETRANSMITTED))]
+    again = times[np.isin(packets.whole("kind"), list(plots.RETRANSMITTED))]
     return _graph(direction, HALF, layers, times, again)
 
 
-def draw_trips(direction: CaptureDirection, trips: ColumnTable) -> Graph:
+def draw_trips(direction: CaptureDirection, trips: ColumnTable) -> plots.Graph:
     """Draw slanted arrows, from two captures; a packet of one alone ends in a cross halfway."""
     has_arrived = trips["arrived"].is_known
     arrived, lost = trips.rows(has_arrived), trips.rows(~has_arrived)
@@ -145,7 +135,7 @@ def draw_trips(direction: CaptureDirection, trips: ColumnTable) -> Graph:
     left, came = (arrived.whole(name) - direction.start for name in ("time", "arrived"))
     at, way = lost.whole("time") - direction.start, np.where(lost["forward"].values, A, B)
     half = np.full(len(lost), HALFWAY)
-    crosses = Layer("lost", "arrows", at, way, half, at, {"record": lost.whole("number")})
+    crosses = plots.Layer("lost", "arrows", at, way, half, at, {"record": lost.whole("number")})
     layers = [*_layers(arrived, left, came, start, A + B - start), crosses]
     return _graph(direction, BOTH, layers, trips.whole("time") - direction.start, at)
 
@@ -155,23 +145,27 @@ _BEFORE, _AFTER = 15, 25
 
 
 def _graph(
-    direction: CaptureDirection, caption: str, layers: list[Layer], times: Whole, losses: Whole
-) -> Graph:
+    direction: CaptureDirection,
+    caption: str,
+    layers: list[plots.Layer],
+    times: Whole,
+    losses: Whole,
+) -> plots.Graph:
     (a, b), ordered, opens = direction.ends, np.sort(times), None
     if len(ordered):
         first = int(np.searchsorted(ordered, losses.min())) if len(losses) else 0
         left = float(ordered[max(0, first - _BEFORE)])
         right = float(ordered[min(len(ordered) - 1, first + _AFTER)])
         opens = (left, right) if right > left else None
-    ends = Axis("", "", ticks=((A, a), (B, b)), range=(-0.3, 2.3))
+    ends = plots.Axis("", "", ticks=((A, a), (B, b)), range=(-0.3, 2.3))
     kept = tuple(layer for layer in layers if len(layer))
     title = "Ladder diagram"
-    return Graph("ladder", title, caption, TIME, ends, kept, height=220, opens=opens)
+    return plots.Graph("ladder", title, caption, plots.TIME, ends, kept, height=220, opens=opens)
 
 
 def _layers(
     packets: ColumnTable, x: Whole, end: Whole, y: np.ndarray, top: np.ndarray
-) -> list[Layer]:
+) -> list[plots.Layer]:
     """Return a layer for each look and way: a page stores their columns once for several graphs."""
     payload, kinds = packets.whole("payload"), packets.whole("kind")
     forward = packets["forward"].values
@@ -184,7 +178,7 @@ def _layers(
         "ACK": packets.whole("acknowledgement"),
     }
     looks = [("ack_trip", bare), *((name, rows & ~bare) for name, rows in rows_by_look(kinds))]
-    every = Layer("", "arrows", x, y, top, end, columns)
+    every = plots.Layer("", "arrows", x, y, top, end, columns)
     return [
         replace(every.at(rows & way), look=name)
         for name, rows in looks
@@ -192,7 +186,7 @@ def _layers(
     ]
 
 
-def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, Graph]:
+def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[plots.Graph, plots.Graph]:
     """Draw each packet's waiting time (ms) and the bytes that arrived meanwhile, of one way."""
     some = trips.rows(trips["arrived"].is_known)
     left, came = some.whole("time"), some.whole("arrived")
@@ -206,6 +200,6 @@ def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, 
     fields = {"record": some.whole("number")}
     times = left - direction.start
     return (
-        plain("queue_time", Layer("waited", "line", times, waited, fields=fields)),
-        plain("queue_bytes", Layer("queued", "line", times, ahead, fields=fields)),
+        plots.plain("queue_time", plots.Layer("waited", "line", times, waited, fields=fields)),
+        plots.plain("queue_bytes", plots.Layer("queued", "line", times, ahead, fields=fields)),
     )

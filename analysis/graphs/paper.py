@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from analysis import rendering
+from analysis.graphs import layers as plots
 from analysis.graphs.capture import Capture, Numbers
 from analysis.graphs.drawn_layers import (
     draw_layer,
@@ -28,18 +29,6 @@ from analysis.graphs.drawn_layers import (
     steepness,
 )
 from analysis.graphs.ladder import safe_name
-from analysis.graphs.layers import (
-    FORMATS,
-    PAGE,
-    TIME,
-    Axis,
-    Graph,
-    GraphGroup,
-    PaperSize,
-    alone,
-    holding,
-    look_of,
-)
 from analysis.graphs.stored import latest
 from analysis.graphs.webpage import MOST_PICTURED, DirectionView, Samples, views
 from analysis.table import csv_lines
@@ -107,10 +96,10 @@ def _filled(words: str, inches: float) -> str:
     return textwrap.fill(words, characters, break_long_words=False)
 
 
-Row = list[tuple[Axes, Graph]]
+Row = list[tuple[Axes, plots.Graph]]
 
 
-def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
+def paper_figure(group: plots.GraphGroup, size: plots.PaperSize) -> Figure:
     with matplotlib.rc_context(_SETTINGS):
         graphs = [_in_unit(_fitted(graph)) for graph in group.graphs]
         across = size.across or size.fitting(len(graphs), 2 * size.columns - 1)
@@ -119,7 +108,7 @@ def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
         parts = [list(of) for _, of in groupby(graphs, lambda each: each.y.name * by_quantity)]
         down = [of[at : at + across] for of in parts for at in range(0, len(of), across)]
         named = named_layers(graphs)
-        high = min(size.panel, PAGE / len(down))
+        high = min(size.panel, plots.PAGE / len(down))
         room = _Room((size.inches - _BEFORE) / across, high - _AROUND)
         lines = -(-len(named) // legend_columns(named, size.inches))
         height = high * len(down) + 0.4 + _LEGEND * lines
@@ -127,7 +116,7 @@ def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
         FigureCanvasAgg(figure)
         every = figure.subplots(len(down), across, squeeze=False)
         rows = [list(zip(row, of, strict=False)) for row, of in zip(every, down, strict=True)]
-        end = latest(graphs) * TIME.scale or 1.0
+        end = latest(graphs) * plots.TIME.scale or 1.0
         for axes, graph in chain(*rows):
             _draw(axes, graph, end, room)
         for row, of in zip(every, down, strict=True):
@@ -143,10 +132,12 @@ def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
         return figure
 
 
-def paper_file(group: GraphGroup, ending: str, size: PaperSize) -> bytes:
+def paper_file(group: plots.GraphGroup, ending: str, size: plots.PaperSize) -> bytes:
     """Return the group as pdf, svg, png or pgf: the same bytes each time. Raises UsageError."""
-    if ending not in FORMATS:
-        raise UsageError(f"'.{ending}' is no format of figures.", f"Use .{', .'.join(FORMATS)}.")
+    if ending not in plots.FORMATS:
+        raise UsageError(
+            f"'.{ending}' is no format of figures.", f"Use .{', .'.join(plots.FORMATS)}."
+        )
     figure = paper_figure(group, size)
     with matplotlib.rc_context(_SETTINGS):
         if ending == "pgf":
@@ -160,7 +151,7 @@ def paper_file(group: GraphGroup, ending: str, size: PaperSize) -> bytes:
             return buffer.getvalue()
 
 
-_PICTURE = PaperSize(columns=2, panel=4.0)
+_PICTURE = plots.PaperSize(columns=2, panel=4.0)
 
 
 def write_pictures(
@@ -173,7 +164,7 @@ def write_pictures(
     """Write one file a graph and format, of `most` connections a capture. Raises TcplabError."""
     drawn = {name: graph for view in views(captures, samples, most) for name, graph in _named(view)}
     files = (
-        (f"{name}.{ending}", paper_file(alone(graph), ending, _PICTURE))
+        (f"{name}.{ending}", paper_file(plots.alone(graph), ending, _PICTURE))
         for name, graph in drawn.items()
         for ending in formats
     )
@@ -181,7 +172,7 @@ def write_pictures(
     return [folder / f"{name}.{ending}" for name in drawn for ending in formats]
 
 
-def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
+def _named(view: DirectionView) -> Iterator[tuple[str, plots.Graph]]:
     label, number = safe_name(view.direction.capture), view.direction.connection
     for graph in view.graphs:
         of_all = graph.key in ("fairness", "jain")
@@ -190,17 +181,17 @@ def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
             yield f"{label}{which}_{graph.key}", graph
 
 
-def _fitted(graph: Graph) -> Graph:
+def _fitted(graph: plots.Graph) -> plots.Graph:
     """Return the graph as high as the layers that fit: a receive window may be far above."""
-    fitting = [layer for layer in graph.layers if look_of(layer.look).fit]
+    fitting = [layer for layer in graph.layers if plots.look_of(layer.look).fit]
     if graph.y.range or not 0 < len(fitting) < len(graph.layers):
         return graph
     tops = [layer.y if layer.top is None else layer.top for layer in fitting]
     most = max(float(top.max(initial=0.0)) for top in tops)
-    return replace(graph, y=holding(graph.y, [0.0, most]))
+    return replace(graph, y=plots.holding(graph.y, [0.0, most]))
 
 
-def _in_unit(graph: Graph) -> Graph:
+def _in_unit(graph: plots.Graph) -> plots.Graph:
     """Return the graph with a prefix in the units of its axes, as a paper writes them."""
     across = [column for layer in graph.layers for column in (layer.x, layer.end)]
     up = [
@@ -214,7 +205,7 @@ def _in_unit(graph: Graph) -> Graph:
     return replace(graph, x=_prefixed(graph.x, across), y=_prefixed(graph.y, up))
 
 
-def _prefixed(axis: Axis, columns: Sequence[Numbers | None]) -> Axis:
+def _prefixed(axis: plots.Axis, columns: Sequence[Numbers | None]) -> plots.Axis:
     if axis.unit not in ("B", "bit/s"):
         return axis
     ends = [float(np.abs(each).max(initial=0)) for each in columns if each is not None]
@@ -223,7 +214,7 @@ def _prefixed(axis: Axis, columns: Sequence[Numbers | None]) -> Axis:
     return replace(axis, unit=prefix + axis.unit, scale=axis.scale / factor)
 
 
-def _draw(axes: Axes, graph: Graph, end: float, room: _Room) -> None:
+def _draw(axes: Axes, graph: plots.Graph, end: float, room: _Room) -> None:
     ends = [each for layer in graph.layers for each in (layer.x, layer.end) if each is not None]
     span = max((float(np.ptp(each)) for each in ends), default=1.0) or 1.0
     for at, layer in enumerate(graph.layers):
@@ -240,7 +231,7 @@ def _draw(axes: Axes, graph: Graph, end: float, room: _Room) -> None:
     axes.set_title(heading, loc="left", pad=3)
 
 
-def _scale(axis: Any, limit: Any, scale: Any, of: Axis, values: int) -> None:
+def _scale(axis: Any, limit: Any, scale: Any, of: plots.Axis, values: int) -> None:
     if of.log:
         scale("log")
     if of.range:
@@ -274,7 +265,7 @@ def _share_labels(rows: Sequence[Row], room: _Room) -> None:
                 axes.tick_params(labelleft=False)
 
 
-def data_csv(group: GraphGroup) -> str:
+def data_csv(group: plots.GraphGroup) -> str:
     """Return all that is drawn, a row for each mark, in the units of the axes."""
     return csv_lines([_HEAD, *(row for graph in group.graphs for row in _rows(_in_unit(graph)))])
 
@@ -282,7 +273,7 @@ def data_csv(group: GraphGroup) -> str:
 _HEAD = ("panel", "series", "mark", "x_axis", "x", "x_end", "y_axis", "y", "y_end")
 
 
-def _rows(graph: Graph) -> Iterator[tuple[Any, ...]]:
+def _rows(graph: plots.Graph) -> Iterator[tuple[Any, ...]]:
     names, x, y = dict(graph.x.ticks) if not graph.x.unit else {}, graph.x, graph.y
     for layer in graph.layers:
         columns = ((layer.x, x), (layer.end, x), (layer.y, y), (layer.top, y))

@@ -7,6 +7,7 @@ from itertools import groupby
 import numpy as np
 
 from analysis.fmt import with_unit
+from analysis.graphs import layers as plots
 from analysis.graphs.distributions import (
     RangedValue,
     extremes,
@@ -18,17 +19,6 @@ from analysis.graphs.distributions import (
     rows_graph,
     swept,
     ticked,
-)
-from analysis.graphs.layers import (
-    BLACK,
-    BLUE,
-    GREEN,
-    VERMILLION,
-    Axis,
-    Graph,
-    GraphGroup,
-    Layer,
-    holding,
 )
 from analysis.pages.published import as_printed
 from analysis.statistics.published import Era, Judged, JudgedStudy, Word
@@ -59,15 +49,15 @@ SOURCES: dict[Era, str] = {
     "today": "today's defaults",
 }
 _LOOKS = {
-    PUBLISHED: look(BLACK, "ring"),
-    SOURCES["period_kernel"]: look(GREEN, "diamond"),
-    SOURCES["period"]: look(BLUE, "square"),
-    SOURCES["today"]: look(VERMILLION, "triangle"),
+    PUBLISHED: look(plots.BLACK, "ring"),
+    SOURCES["period_kernel"]: look(plots.GREEN, "diamond"),
+    SOURCES["period"]: look(plots.BLUE, "square"),
+    SOURCES["today"]: look(plots.VERMILLION, "triangle"),
 }
 Marks = dict[str, list[RangedValue]]
 
 
-def graphs(one: JudgedStudy, number: int) -> GraphGroup | None:
+def graphs(one: JudgedStudy, number: int) -> plots.GraphGroup | None:
     """The graph of a study, the `number`-th; None without a drawable row."""
     drawable = [judged for judged in one.rows if _is_drawable(judged)]
     kind = one.study.plot.kind
@@ -94,7 +84,7 @@ def _is_drawable(judged: Judged) -> bool:
     )
 
 
-def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> GraphGroup:
+def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> plots.GraphGroup:
     amounts = sorted({judged.row.x for judged in with_x if judged.row.x is not None})
     axis = swept([as_printed(repr(amount)) for amount in amounts], amounts)
     places = dict(zip(amounts, axis.positions, strict=True))
@@ -106,29 +96,29 @@ def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> GraphGrou
         (quantity, series, _marks(group, [places[each.row.x or 0.0] for each in group]))
         for (quantity, series), group in shown
     ]
-    plot, drawn = study.study.plot, list[Graph]()
+    plot, drawn = study.study.plot, list[plots.Graph]()
     below = ticked(axis, with_unit(plot.x, plot.x_unit) if plot.x else plot.x_unit)
     for quantity, of in groupby(panels, key=lambda panel: panel[0]):
         members = list(of)
-        beside = holding(Axis(quantity, ""), _numbers([marks for *_, marks in members]))
+        beside = plots.holding(plots.Axis(quantity, ""), _numbers([marks for *_, marks in members]))
         for _, series, marks in members:
             layers = tuple(layer for source in marks for layer in _curve(source, marks[source]))
             name = f"{key}_{len(drawn)}"
-            drawn.append(Graph(name, series or quantity, "", below, beside, layers))
+            drawn.append(plots.Graph(name, series or quantity, "", below, beside, layers))
     left = len(study.rows) - sum(len(group) for _, group in shown)
     title = f"Published and measured: {study.study.name}"
-    return GraphGroup(key, title, _caption(left, ""), tuple(drawn))
+    return plots.GraphGroup(key, title, _caption(left, ""), tuple(drawn))
 
 
-def _curve(source: str, values: Sequence[RangedValue]) -> list[Layer]:
+def _curve(source: str, values: Sequence[RangedValue]) -> list[plots.Layer]:
     ordered = sorted(values, key=lambda value: value.at)
     x, y = (np.array([getattr(each, name) for each in ordered]) for name in ("at", "value"))
     thin = replace(_LOOKS[source], mark="", every=False, width=1.0)
-    joined = Layer(thin, "line", x, y, words=source)
+    joined = plots.Layer(thin, "line", x, y, words=source)
     return [joined, *ranged(ordered, _LOOKS[source], source, "y")]
 
 
-def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGroup | None:
+def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> plots.GraphGroup | None:
     is_ratio = len({judged.row.unit for judged in drawable}) > 1
     shown = [judged for judged in drawable if not is_ratio or _has_ratio(judged)][:MOST_LINES]
     if not shown:
@@ -144,17 +134,21 @@ def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGro
         across = ratio_axis("measured divided by published number", _numbers(marks))
     else:
         label = quantities[0] if len(quantities) == 1 else "value"
-        across = holding(Axis(label, ""), _numbers(marks))
+        across = plots.holding(plots.Axis(label, ""), _numbers(marks))
     drawn = tuple(
         _rows(f"{key}_{at}" if at else key, across, names_of, of, is_ratio)
         for at, (of, names_of) in enumerate(zip(marks, in_panels(names), strict=True))
     )
     caption = _caption(len(study.rows) - len(shown), _AS_RATIOS if is_ratio else "")
-    return GraphGroup(f"{key}_rows", f"Published and measured: {study.study.name}", caption, drawn)
+    return plots.GraphGroup(
+        f"{key}_rows", f"Published and measured: {study.study.name}", caption, drawn
+    )
 
 
-def _rows(key: str, across: Axis, names: Sequence[str], marks: Marks, is_ratio: bool) -> Graph:
-    layers = list[Layer]()
+def _rows(
+    key: str, across: plots.Axis, names: Sequence[str], marks: Marks, is_ratio: bool
+) -> plots.Graph:
+    layers = list[plots.Layer]()
     for place, (source, values) in enumerate(marks.items(), 1):
         lower = 0.0 if source == PUBLISHED else _STEP * place
         moved = [replace(value, at=value.at - lower) for value in values]

@@ -6,18 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.fmt import called, with_unit
+from analysis.graphs import layers as plots
 from analysis.graphs.distributions import SHARE, box, curves, fewer, swept, ticked
-from analysis.graphs.layers import (
-    DOT,
-    Axis,
-    Graph,
-    GraphGroup,
-    Layer,
-    SeriesLook,
-    marked,
-    named,
-    spread,
-)
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages import sweep_layout
 from analysis.pages.sweep_courses import courses, shares
@@ -33,12 +23,12 @@ _SPACING = {
     "log": " The horizontal axis is logarithmic.",
     "even": " Its values are evenly spaced.",
 }
-_BAND = replace(DOT, mark="", faint=True)
+_BAND = replace(plots.DOT, mark="", faint=True)
 
 
 def graphs(
     sweep: SweepRecord, samples: SweepSamples, comparisons: Sequence[LevelComparison]
-) -> list[GraphGroup]:
+) -> list[plots.GraphGroup]:
     if samples.is_empty:
         return []
     drawn = [
@@ -54,7 +44,7 @@ def graphs(
     return [group for group in drawn if group]
 
 
-def grid(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup:
+def grid(sweep: SweepRecord, samples: SweepSamples) -> plots.GraphGroup:
     """Return small multiples over the factors: lines along a quantity, or every run."""
     along = sweep_layout.for_lines(sweep)
     if along and along.across is not None:
@@ -62,14 +52,14 @@ def grid(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup:
     return _runs(sweep, samples)
 
 
-def distribution(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
+def distribution(sweep: SweepRecord, samples: SweepSamples) -> plots.GraphGroup | None:
     """Return the distribution over the seeds; None for one seed."""
     if int(samples.counts.max()) < 2:
         return None
     return _curves("distribution", "runs", sweep_layout.for_runs(sweep), samples, samples.at)
 
 
-def flows(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
+def flows(sweep: SweepRecord, samples: SweepSamples) -> plots.GraphGroup | None:
     """Return the distribution over the flows; None for runs of one flow."""
     by_flow, none = samples.by_flow, np.empty(0)
     if not by_flow:
@@ -78,7 +68,7 @@ def flows(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
     return _curves("flows", "flows", shape, samples, lambda at: by_flow.get(at, none))
 
 
-def boxes(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
+def boxes(sweep: SweepRecord, samples: SweepSamples) -> plots.GraphGroup | None:
     """Return a box over the seeds for each level; None with fewer than three seeds."""
     if int(samples.counts.max()) < FEWEST_OF_A_BOX:
         return None
@@ -86,19 +76,19 @@ def boxes(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
     every = np.concatenate([samples.at(place) for place in samples.places])
     up = box_axis(value_axis(sweep, samples, []), every.tolist())
 
-    def draw(series: int, name: str, at: Levels) -> list[Layer]:
+    def draw(series: int, name: str, at: Levels) -> list[plots.Layer]:
         return box(samples.at(shape.place(at)), float(series), series, name)
 
-    drawn = shape.graphs("boxes", (named(shape.compared, shape.names), up), draw)
+    drawn = shape.graphs("boxes", (plots.named(shape.compared, shape.names), up), draw)
     title = f"{sweep.metric.title}: middle half of the runs"
-    return GraphGroup("boxes", title, BOX_CAPTION + shape.left_out, drawn)
+    return plots.GraphGroup("boxes", title, BOX_CAPTION + shape.left_out, drawn)
 
 
-def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> Axis:
+def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> plots.Axis:
     name = with_unit(sweep.metric.title, samples.unit)
-    plain = Axis(name, "")
+    plain = plots.Axis(name, "")
     if scale := _RATES.get(samples.unit):
-        plain = Axis(name.removesuffix(f" ({samples.unit})"), "bit/s", scale)
+        plain = plots.Axis(name.removesuffix(f" ({samples.unit})"), "bit/s", scale)
     return box_axis(plain, values) if len(values) else plain
 
 
@@ -112,14 +102,14 @@ def _seeds(samples: SweepSamples) -> str:
     return f" {'One seed' if most == 1 else f'{most} seeds'}: no interval."
 
 
-def _lines(shape: Layout, across: int, samples: SweepSamples) -> GraphGroup:
+def _lines(shape: Layout, across: int, samples: SweepSamples) -> plots.GraphGroup:
     factor, metric = shape.sweep.factors[across], shape.sweep.metric
     axis, meaning = swept(factor.values, samples.amounts[across]), factor.meaning.rstrip(".")
     label = f"{factor.short}: {meaning[:1].lower()}{meaning[1:]}" if meaning else factor.short
     ends = [end for interval in samples.intervals.values() for end in (interval.low, interval.high)]
     up = value_axis(shape.sweep, samples, [*samples.median[samples.counts > 0], *ends])
 
-    def draw(series: int, name: str, at: Levels) -> list[Layer]:
+    def draw(series: int, name: str, at: Levels) -> list[plots.Layer]:
         layers = shape.line(axis, samples.median, series, (name, at))
         places = zip(axis.positions, shape.cells(at), strict=True)
         return [*_behind(samples, sorted(places), series, shape.words(name) or "median"), *layers]
@@ -127,7 +117,7 @@ def _lines(shape: Layout, across: int, samples: SweepSamples) -> GraphGroup:
     height = 360 if len(shape.panels) < 3 else 260
     drawn = shape.graphs("lines", (ticked(axis, label), up), draw, height)
     caption = _lines_caption(shape.sweep, samples, axis.spacing) + shape.left_out
-    return GraphGroup("lines", f"{metric.title} against {factor.short}", caption, drawn)
+    return plots.GraphGroup("lines", f"{metric.title} against {factor.short}", caption, drawn)
 
 
 def _lines_caption(sweep: SweepRecord, samples: SweepSamples, spacing: str) -> str:
@@ -146,28 +136,28 @@ def _lines_caption(sweep: SweepRecord, samples: SweepSamples, spacing: str) -> s
 
 def _behind(
     samples: SweepSamples, places: Sequence[tuple[float, Place]], series: int, words: str
-) -> list[Layer]:
+) -> list[plots.Layer]:
     """Return the band of intervals behind a line, or without any a dot for each of several runs."""
     known = [(at, place) for at, place in places if samples.counts[place] > 0]
     found = [(at, samples.intervals.get(place), samples.median[place]) for at, place in known]
     if any(interval for _, interval, _ in found):
         rows = [(at, i.low, i.high) if i else (at, median, median) for at, i, median in found]
         at, low, high = np.array(rows, dtype=float).T
-        return [Layer(_BAND, "band", at, low, high, words=words, series=series)]
+        return [plots.Layer(_BAND, "band", at, low, high, words=words, series=series)]
     runs = [(at, value) for at, place in known for value in samples.at(place)]
     if len(runs) <= len(known):
         return []
     x, y = np.array(runs, dtype=float).T
-    return [Layer(DOT, "dots", x, y, words=words, series=series)]
+    return [plots.Layer(plots.DOT, "dots", x, y, words=words, series=series)]
 
 
-def _runs(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup:
+def _runs(sweep: SweepRecord, samples: SweepSamples) -> plots.GraphGroup:
     shape = sweep_layout.for_runs(sweep)
     places = [shape.place(at) for levels in shape.panels for _, at in shape.lines(levels)]
     every = np.concatenate([samples.at(place) for place in places])
-    axes = named(shape.compared, shape.names), value_axis(sweep, samples, every.tolist())
+    axes = plots.named(shape.compared, shape.names), value_axis(sweep, samples, every.tolist())
 
-    def draw(series: int, _name: str, at: Levels) -> list[Layer]:
+    def draw(series: int, _name: str, at: Levels) -> list[plots.Layer]:
         return _level_dots(samples, shape.place(at), series)
 
     bar = ", the bar its 95 % interval" if samples.intervals else ""
@@ -175,32 +165,34 @@ def _runs(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup:
     drawn_as = single or f"Every small dot is one run; the large mark is the median{bar}."
     caption = f"{drawn_as}{_seeds(samples)}{shape.left_out}"
     drawn = shape.graphs("runs", axes, draw)
-    return GraphGroup("runs", f"{sweep.metric.title}: every run", caption, drawn)
+    return plots.GraphGroup("runs", f"{sweep.metric.title}: every run", caption, drawn)
 
 
-def _level_dots(samples: SweepSamples, place: Place, series: int) -> list[Layer]:
+def _level_dots(samples: SweepSamples, place: Place, series: int) -> list[plots.Layer]:
     values = fewer(samples.at(place))
     if not len(values):
         return []
-    across = series - 0.14 + 0.2 * spread(len(values))
+    across = series - 0.14 + 0.2 * plots.spread(len(values))
     order = np.argsort(across)
     middle, at = np.array([float(np.median(values))]), np.array([series + 0.14])
-    look = marked(series, width=3)
-    runs = Layer(DOT, "dots", across[order], values[order], words="one run", series=series)
+    look = plots.marked(series, width=3)
+    runs = plots.Layer(
+        plots.DOT, "dots", across[order], values[order], words="one run", series=series
+    )
     if len(values) == 1:
         return [replace(runs, look=look, x=np.array([float(series)]))]
-    layers = [runs, Layer(look, "dots", at, middle, words="median", series=series)]
+    layers = [runs, plots.Layer(look, "dots", at, middle, words="median", series=series)]
     if interval := samples.intervals.get(place):
         low, high = np.array([[float(interval.low)], [float(interval.high)]])
-        bar = SeriesLook("", look.colour, width=3)
+        bar = plots.SeriesLook("", look.colour, width=3)
         words = "its 95 % interval"
-        layers.append(Layer(bar, "bars", at, low, high, at, words=words, series=series))
+        layers.append(plots.Layer(bar, "bars", at, low, high, at, words=words, series=series))
     return layers
 
 
 def _curves(
     key: str, of: str, shape: Layout, samples: SweepSamples, values: Callable[[Place], Numbers]
-) -> GraphGroup:
+) -> plots.GraphGroup:
     metric = shape.sweep.metric
     caption = (
         f"At each value, the share of {of} that had at most this value: further right is larger,"
@@ -213,7 +205,7 @@ def _curves(
         for number, levels in enumerate(shape.panels)
         for graph in _curve_panel(f"{key}_{number}", of, shape, samples, levels, values)
     )
-    return GraphGroup(key, f"How {called(metric)} is distributed over {of}", caption, drawn)
+    return plots.GraphGroup(key, f"How {called(metric)} is distributed over {of}", caption, drawn)
 
 
 def _curve_panel(
@@ -223,7 +215,7 @@ def _curve_panel(
     samples: SweepSamples,
     levels: Levels,
     values: Callable[[Place], Numbers],
-) -> tuple[Graph, ...]:
+) -> tuple[plots.Graph, ...]:
     lines = {shape.words(name) or of: values(shape.place(at)) for name, at in shape.lines(levels)}
     every = np.concatenate([*lines.values()])
     everything = every[np.isfinite(every)].tolist()

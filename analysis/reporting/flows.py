@@ -10,18 +10,7 @@ from typing import Any
 import numpy as np
 
 from analysis.fmt import NOTHING, spread, written
-from analysis.graphs.layers import (
-    BLUE,
-    MIDDLE,
-    ORANGE,
-    RATE,
-    Axis,
-    Graph,
-    GraphGroup,
-    Layer,
-    SeriesLook,
-    alone,
-)
+from analysis.graphs import layers as plots
 from analysis.measures.metrics import metric
 from analysis.measures.results import FlowMeasures, Measured, RunResults
 from analysis.measures.selection import main_group
@@ -59,7 +48,7 @@ def _row(results: RunResults, trial: Measured) -> tuple[str, ...]:
     return (condition.label, str(len(meant)), *cells, "  ".join(map(written, rates)))
 
 
-def sharing(trials: Sequence[Measured]) -> GraphGroup | None:
+def sharing(trials: Sequence[Measured]) -> plots.GraphGroup | None:
     """Return a bar for each flow of these trials; None for a single flow."""
     if not trials or len(trials[0].flows) < 2:
         return None
@@ -70,19 +59,22 @@ def sharing(trials: Sequence[Measured]) -> GraphGroup | None:
     begins = np.array([at - 0.5 for at, _, flows in placed if flows])
     ends = np.array([at + len(flows) - 0.5 for at, _, flows in placed if flows])
     means = np.array([fmean(rate for *_, rate in flows) for *_, flows in placed if flows])
-    words, look = "what each would have if all were alike", replace(MIDDLE, width=2, dash=True)
-    layers.append(Layer(look, "bars", begins, means, means, ends, words=words))
+    words, look = (
+        "what each would have if all were alike",
+        replace(plots.MIDDLE, width=2, dash=True),
+    )
+    layers.append(plots.Layer(look, "bars", begins, means, means, ends, words=words))
     ticks = tuple((float(at + (len(flows) - 1) / 2), label) for at, label, flows in placed)
-    drawn = Graph(
+    drawn = plots.Graph(
         f"shares_{trials[0].trial.condition.name}",
         "How the flows share the link",
         f"Seed {trials[0].trial.seed}. Every bar is one flow, the fastest first; point at it for"
         " its name.",
-        Axis("", "", ticks=ticks, range=(0.0, float(starts[-1]) - 1)),
-        replace(RATE, label="rate at the receiver"),
+        plots.Axis("", "", ticks=ticks, range=(0.0, float(starts[-1]) - 1)),
+        replace(plots.RATE, label="rate at the receiver"),
         tuple(layers),
     )
-    return alone(drawn)
+    return plots.alone(drawn)
 
 
 Shared = list[tuple[str, str, float]]
@@ -99,7 +91,7 @@ def _fastest_first(measured: Measured) -> Shared:
     return sorted(flows, key=lambda flow: (flow[1] != "udp", -flow[2]))
 
 
-def _bars(groups: Sequence[tuple[int, str, Shared]], protocol: str) -> Layer:
+def _bars(groups: Sequence[tuple[int, str, Shared]], protocol: str) -> plots.Layer:
     bars = [
         (start + at, rate, f"{label}, {name}")
         for start, label, flows in groups
@@ -107,9 +99,11 @@ def _bars(groups: Sequence[tuple[int, str, Shared]], protocol: str) -> Layer:
         if kind == protocol
     ]
     places, rates = np.array([bar[:2] for bar in bars], dtype=float).reshape(-1, 2).T
-    look = SeriesLook(f"{protocol.upper()} flow", ORANGE if protocol == "udp" else BLUE)
+    look = plots.SeriesLook(
+        f"{protocol.upper()} flow", plots.ORANGE if protocol == "udp" else plots.BLUE
+    )
     columns = places - 0.4, np.zeros(len(bars)), rates, places + 0.4
-    return Layer(look, "boxes", *columns, notes=tuple(name for *_, name in bars))
+    return plots.Layer(look, "boxes", *columns, notes=tuple(name for *_, name in bars))
 
 
 _TABLES = toml_file(Path(__file__).with_name("flows.toml"))

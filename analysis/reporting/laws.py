@@ -12,17 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.fmt import with_unit, written
-from analysis.graphs.layers import (
-    BLUE,
-    GREY,
-    VERMILLION,
-    Axis,
-    Graph,
-    GraphGroup,
-    Layer,
-    SeriesLook,
-    alone,
-)
+from analysis.graphs import layers as plots
 from analysis.measures.expressions import parse
 from analysis.measures.results import Measured, RunResults
 from analysis.records.output import SocketSample
@@ -211,9 +201,9 @@ def law_report(law: Law, compare: Callable[[RunResults], LawComparison]) -> Stud
         found = compared(results)
         return (found.listing, *found.more) if found.points else ()
 
-    def graphs(results: RunResults) -> list[GraphGroup]:
+    def graphs(results: RunResults) -> list[plots.GraphGroup]:
         found = compared(results)
-        return [alone(_drawn(found.graph, found.caption))] if found.graph else []
+        return [plots.alone(_drawn(found.graph, found.caption))] if found.graph else []
 
     return StudyReport(
         verdict=lambda results: verdict_of(law, compared(results).points),
@@ -243,30 +233,30 @@ def claimed_report(law: Law, assumptions: tuple[str, ...] = ()) -> StudyReport:
     return replace(report, verdict=claim_of_run, graphs=all_graphs)
 
 
-_DOTS = SeriesLook("measured", VERMILLION, "circle", every=True)
-_LAW = SeriesLook("", BLUE, width=2)
-_OTHER = SeriesLook("", GREY, dash=True)
+_DOTS = plots.SeriesLook("measured", plots.VERMILLION, "circle", every=True)
+_LAW = plots.SeriesLook("", plots.BLUE, width=2)
+_OTHER = plots.SeriesLook("", plots.GREY, dash=True)
 
 
-def _drawn(law: LawGraph, caption: str) -> Graph:
+def _drawn(law: LawGraph, caption: str) -> plots.Graph:
     lines = [(_floats(each.across), _floats(each.up), each) for each in law.lines]
     layers = [
-        Layer(_OTHER if of.other else _LAW, "line", across, up, words=of.label)
+        plots.Layer(_OTHER if of.other else _LAW, "line", across, up, words=of.label)
         for across, up, of in lines
     ]
     if law.tolerance and lines:
         across, up, _ = lines[0]
         low, high = up * (1 - law.tolerance), up * (1 + law.tolerance)
         words = f"\N{PLUS-MINUS SIGN} {100 * law.tolerance:g} %"
-        layers.insert(0, Layer(_LAW, "band", across, low, high, words=words))
+        layers.insert(0, plots.Layer(_LAW, "band", across, low, high, words=words))
     across, up = map(_floats, law.dots)
     order = np.argsort(across, kind="stable")
-    layers.append(Layer(_DOTS, "dots", across[order], up[order]))
+    layers.append(plots.Layer(_DOTS, "dots", across[order], up[order]))
     is_log = "y" in law.logarithmic
-    below = Axis(law.labels[0], "", log="x" in law.logarithmic)
-    beside = Axis(law.labels[1], "", log=is_log, zero=not is_log)
+    below = plots.Axis(law.labels[0], "", log="x" in law.logarithmic)
+    beside = plots.Axis(law.labels[1], "", log=is_log, zero=not is_log)
     title = "The law, and the run"
-    return Graph("law", title, caption, below, beside, tuple(layers), height=400)
+    return plots.Graph("law", title, caption, below, beside, tuple(layers), height=400)
 
 
 def _floats(values: Sequence[float]) -> NDArray[np.float64]:

@@ -9,25 +9,9 @@ import numpy as np
 
 from analysis import graphs
 from analysis.fmt import listed
+from analysis.graphs import layers as plots
 from analysis.graphs import timelines
 from analysis.graphs.capture import CaptureDirection, Numbers, directions
-from analysis.graphs.layers import (
-    BLUE,
-    DOT,
-    ORANGE,
-    RATE,
-    RETRANSMITTED,
-    Axis,
-    Graph,
-    GraphGroup,
-    Layer,
-    SeriesLook,
-    alone,
-    bars,
-    graph,
-    level,
-    named,
-)
 from analysis.graphs.stored import StagedTrial, shape_of
 from analysis.graphs.webpage import Samples
 from analysis.measures.captures import End, at_port
@@ -73,17 +57,19 @@ def _samples(trial: Measured) -> Samples:
     return found
 
 
-PAUSED = SeriesLook(f"no data was sent for {PAUSE:g} s or more", ORANGE, fit=False, faint=True)
-TRIP = SeriesLook("", BLUE, "circle")
-THRESHOLD = SeriesLook("", BLUE, dash=True, fit=False)
-SEGMENTS = Axis("segments", "", zero=True)
+PAUSED = plots.SeriesLook(
+    f"no data was sent for {PAUSE:g} s or more", plots.ORANGE, fit=False, faint=True
+)
+TRIP = plots.SeriesLook("", plots.BLUE, "circle")
+THRESHOLD = plots.SeriesLook("", plots.BLUE, dash=True, fit=False)
+SEGMENTS = plots.Axis("segments", "", zero=True)
 _BYTE_RATE = 1 / 8e6  # bytes in a ns of one kbit/s
 _STEPS = 100  # about as many steps of a rate are drawn when all of it is seen
 _IN_SIGHT = 5
 """The link's rate is drawn up to so many times the fastest second: beyond, it hides all else."""
 
 
-def all_graphs(results: RunResults) -> list[GraphGroup]:
+def all_graphs(results: RunResults) -> list[plots.GraphGroup]:
     """Return the graphs of a single flow's first seed, and of all seeds."""
     if len(results.run.flows) > 1:
         return []
@@ -120,10 +106,10 @@ class DrawnCourse:
         return np.array([round(1e9 * sample.time) - start for sample in self.samples])
 
 
-def over_time(courses: Sequence[DrawnCourse], link: float | None) -> list[GraphGroup]:
+def over_time(courses: Sequence[DrawnCourse], link: float | None) -> list[plots.GraphGroup]:
     """Return throughput, round trips and windows on one axis; `link` is the rate in kbit/s."""
     drawn = (_throughput(courses, link), _round_trips(courses), _windows(courses))
-    return [alone(each) for each in drawn if each]
+    return [plots.alone(each) for each in drawn if each]
 
 
 def _seen(courses: Sequence[DrawnCourse]) -> str:
@@ -132,7 +118,7 @@ def _seen(courses: Sequence[DrawnCourse]) -> str:
     return f"{words}, at the sender."
 
 
-def _time_sequences(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
+def _time_sequences(courses: Sequence[DrawnCourse]) -> plots.GraphGroup | None:
     drawn = [each for course in courses for each in _time_sequence(course)]
     if not drawn:
         return None
@@ -144,34 +130,34 @@ def _time_sequences(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
         " one segment at the bytes that it carries. The ACK line steps up: what lies below it has"
         " arrived. Letters are those of tcptrace -S."
     )
-    return GraphGroup("time_sequence", "What was sent, and when", caption, alike)
+    return plots.GraphGroup("time_sequence", "What was sent, and when", caption, alike)
 
 
-def _time_sequence(course: DrawnCourse) -> Iterator[Graph]:
+def _time_sequence(course: DrawnCourse) -> Iterator[plots.Graph]:
     way = course.sent
     if way is None or not len(way.sent.time):
         return
     plain = timelines.draw_segments(way)
     ended = float(way.answers.time.max(initial=0)) / 1e9
     arrived = float(way.answers.highest.max(initial=0)) / 1000
-    again = int(np.isin(way.sent.kind, list(RETRANSMITTED)).sum())
+    again = int(np.isin(way.sent.kind, list(plots.RETRANSMITTED)).sum())
     title = f"{course.label}: {arrived:,.0f} kB in {ended:.1f} s; {again} retransmissions"
     key, layers = f"time_sequence_{course.trial.trial.condition.name}", plain.layers
     layers = (*_pauses(way), *layers)
     yield replace(plain, key=key, title=title, caption="", layers=layers, height=360)
 
 
-def _pauses(way: CaptureDirection) -> list[Layer]:
+def _pauses(way: CaptureDirection) -> list[plots.Layer]:
     """Return the pauses of the sender, as boxes as high as the graph."""
     times = np.sort(way.sent.time)
     (before,) = np.nonzero(np.diff(times) >= PAUSE * 1e9)
     if not len(before):
         return []
     low, top = np.zeros(len(before)), np.full(len(before), float(way.sent.high.max()))
-    return [Layer(PAUSED, "boxes", times[before], low, top, times[before + 1])]
+    return [plots.Layer(PAUSED, "boxes", times[before], low, top, times[before + 1])]
 
 
-def _throughput(courses: Sequence[DrawnCourse], link: float | None) -> Graph | None:
+def _throughput(courses: Sequence[DrawnCourse], link: float | None) -> plots.Graph | None:
     layers = [layer for at, course in enumerate(courses) for layer in _goodput(course, at)]
     if not layers:
         return None
@@ -184,26 +170,26 @@ def _throughput(courses: Sequence[DrawnCourse], link: float | None) -> Graph | N
         " that become shorter as you zoom in."
     )
     if link and link < _IN_SIGHT * fastest:
-        layers.append(level(link * _BYTE_RATE, "the link's rate"))
+        layers.append(plots.level(link * _BYTE_RATE, "the link's rate"))
     if link and link <= drawn_most:
         words += (
             " A rate can stand above the link's for a moment, though the link never carried more:"
             " an ACK that fills a gap acknowledges at once all that had arrived behind the gap."
         )
-    return graph("throughput", "Throughput", words, timelines.RATE, *layers)
+    return plots.graph("throughput", "Throughput", words, timelines.RATE, *layers)
 
 
-def _goodput(course: DrawnCourse, series: int) -> list[Layer]:
+def _goodput(course: DrawnCourse, series: int) -> list[plots.Layer]:
     if course.sent and len(course.sent.answers.time) > 1:
         layer = timelines.goodput(course.sent, "goodput", course.label)
         return [replace(layer, series=series)]
     if len(course.samples) < 2:
         return []
     acked = np.array([sample.bytes_acked for sample in course.samples])
-    return [Layer("goodput", "rate", course.times, acked, words=course.label, series=series)]
+    return [plots.Layer("goodput", "rate", course.times, acked, words=course.label, series=series)]
 
 
-def _fastest(layer: Layer, step: float) -> float:
+def _fastest(layer: plots.Layer, step: float) -> float:
     """Return the most that a time of `step` ns had, in kbit/s."""
     edges = np.arange(0, float(layer.x[-1]) + step, step)
     at = np.searchsorted(layer.x, edges, side="right") - 1
@@ -211,22 +197,22 @@ def _fastest(layer: Layer, step: float) -> float:
     return float(np.diff(sums).max(initial=0.0)) * 8e6 / step
 
 
-def _round_trips(courses: Sequence[DrawnCourse]) -> Graph | None:
+def _round_trips(courses: Sequence[DrawnCourse]) -> plots.Graph | None:
     drawn = [_trips(course, at) for at, course in enumerate(courses)]
     layers = [(layer, source) for layer, source in drawn if layer is not None and len(layer)]
     if not layers:
         return None
     caption = f"{_seen(courses)} " + " ".join(sorted({source for _, source in layers}))
     trips = (layer for layer, _ in layers)
-    return graph("round_trips", "Round-trip time", caption, timelines.RTT, *trips)
+    return plots.graph("round_trips", "Round-trip time", caption, timelines.RTT, *trips)
 
 
-def _trips(course: DrawnCourse, series: int) -> tuple[Layer | None, str]:
+def _trips(course: DrawnCourse, series: int) -> tuple[plots.Layer | None, str]:
     """Return single round trips from the capture, or else the socket's smoothed one."""
     if course.sent and (course.sent.answers.rtt >= 0).any():
         some = course.sent.answers.rtt >= 0
         times, trips = course.sent.answers.time[some], course.sent.answers.rtt[some]
-        layer = Layer(TRIP, "dots", times, trips, words=course.label, series=series)
+        layer = plots.Layer(TRIP, "dots", times, trips, words=course.label, series=series)
         return layer, (
             "Each dot is the round trip of one segment that was sent once, from the capture"
             " (RFC 6298, section 3)."
@@ -236,37 +222,41 @@ def _trips(course: DrawnCourse, series: int) -> tuple[Layer | None, str]:
     smoothed = np.array([round(1e9 * sample.rtt) for sample in course.samples])
     known = smoothed > 0
     words = f"{course.label}, smoothed"
-    layer = Layer(TRIP, "stairs", course.times[known], smoothed[known], words=words, series=series)
+    layer = plots.Layer(
+        TRIP, "stairs", course.times[known], smoothed[known], words=words, series=series
+    )
     return layer, "The line is the round trip that the socket had smoothed, as ss -ti shows it."
 
 
-def _windows(courses: Sequence[DrawnCourse]) -> Graph | None:
+def _windows(courses: Sequence[DrawnCourse]) -> plots.Graph | None:
     layers = [layer for at, course in enumerate(courses) for layer in _window(course, at)]
     caption = (
         f"{_seen(courses)} The congestion window and, as dots, the slow-start"
         " threshold of its socket, sampled like ss -ti; before the first loss there is none."
     )
-    return graph("windows", "Congestion window", caption, SEGMENTS, *layers) if layers else None
+    return (
+        plots.graph("windows", "Congestion window", caption, SEGMENTS, *layers) if layers else None
+    )
 
 
-def _window(course: DrawnCourse, series: int) -> Iterator[Layer]:
+def _window(course: DrawnCourse, series: int) -> Iterator[plots.Layer]:
     if not course.samples:
         return
     window, words = np.array([sample.cwnd for sample in course.samples]), f"{course.label}: window"
-    yield Layer("cwnd", "stairs", course.times, window, words=words, series=series)
+    yield plots.Layer("cwnd", "stairs", course.times, window, words=words, series=series)
     limits = [(at, s.ssthresh) for at, s in enumerate(course.samples) if s.ssthresh is not None]
     if limits:
         times = course.times[[at for at, _ in limits]]
         values = np.array([value for _, value in limits], dtype=float)
         words = f"{course.label}: slow-start threshold"
-        yield Layer(THRESHOLD, "stairs", times, values, words=words, series=series)
+        yield plots.Layer(THRESHOLD, "stairs", times, values, words=words, series=series)
 
 
-def repetitions(results: RunResults) -> GraphGroup | None:
+def repetitions(results: RunResults) -> plots.GraphGroup | None:
     """Return graphs of every seed under every condition; None for one seed."""
     compared = (
-        ("Throughput", RATE, metric("server.rate")),
-        ("Time-outs", Axis("TcpExtTCPTimeouts", "", zero=True), counter("TcpExtTCPTimeouts")),
+        ("Throughput", plots.RATE, metric("server.rate")),
+        ("Time-outs", plots.Axis("TcpExtTCPTimeouts", "", zero=True), counter("TcpExtTCPTimeouts")),
     )
     conditions = results.run.conditions if len(results.run.seeds) > 1 else ()
     labels = [condition.label for condition in conditions]
@@ -277,12 +267,12 @@ def repetitions(results: RunResults) -> GraphGroup | None:
     )
     kept = tuple(filter(None, drawn))
     caption = "A line joins what the conditions gave under one seed. The thick mark is the median."
-    return GraphGroup("repetitions", "All repetitions", caption, kept) if kept else None
+    return plots.GraphGroup("repetitions", "All repetitions", caption, kept) if kept else None
 
 
 def repeated(
-    title: str, axis: Axis, pairs: Sequence[Sequence[float]], labels: Sequence[str]
-) -> Graph | None:
+    title: str, axis: plots.Axis, pairs: Sequence[Sequence[float]], labels: Sequence[str]
+) -> plots.Graph | None:
     """Return a graph of the values of each seed, one for each label; None without a seed."""
     if not pairs:
         return None
@@ -290,8 +280,8 @@ def repeated(
     count, places = values.shape
     at, across = np.repeat(np.arange(places), count).astype(float), values.T.ravel()
     before = (places - 1) * count
-    joined = Layer(
-        replace(DOT, width=1),
+    joined = plots.Layer(
+        replace(plots.DOT, width=1),
         "bars",
         at[:before],
         across[:before],
@@ -299,12 +289,12 @@ def repeated(
         at[count:],
         words="one seed",
     )
-    middles = bars(range(places), [median(column) for column in values.T], 0.14, "median")
-    layers = [Layer(DOT, "dots", at, across, words="one seed"), middles]
+    middles = plots.bars(range(places), [median(column) for column in values.T], 0.14, "median")
+    layers = [plots.Layer(plots.DOT, "dots", at, across, words="one seed"), middles]
     layers[:0] = [joined] if places > 1 else []
     key = f"repetitions_{title.lower()}"
     heading = f"{title}, {count} repetition{'' if count == 1 else 's'}"
-    return Graph(key, heading, "", named("", labels), axis, tuple(layers))
+    return plots.Graph(key, heading, "", plots.named("", labels), axis, tuple(layers))
 
 
 MOST_STAGES = 4  # conditions above each other; more would not fit a screen
