@@ -19,15 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from analysis import rendering
+from analysis.graphs import drawn_layers
 from analysis.graphs import layers as plots
 from analysis.graphs.capture import Capture, Numbers
-from analysis.graphs.drawn_layers import (
-    draw_layer,
-    draw_legend,
-    legend_columns,
-    named_layers,
-    steepness,
-)
 from analysis.graphs.ladder import safe_name
 from analysis.graphs.stored import latest
 from analysis.graphs.webpage import MOST_PICTURED, DirectionView, Samples, views
@@ -107,10 +101,10 @@ def paper_figure(group: plots.GraphGroup, size: plots.PaperSize) -> Figure:
         by_quantity = size.across is not None
         parts = [list(of) for _, of in groupby(graphs, lambda each: each.y.name * by_quantity)]
         down = [of[at : at + across] for of in parts for at in range(0, len(of), across)]
-        named = named_layers(graphs)
+        named = drawn_layers.named_layers(graphs)
         high = min(size.panel, plots.PAGE / len(down))
         room = _Room((size.inches - _BEFORE) / across, high - _AROUND)
-        lines = -(-len(named) // legend_columns(named, size.inches))
+        lines = -(-len(named) // drawn_layers.legend_columns(named, size.inches))
         height = high * len(down) + 0.4 + _LEGEND * lines
         figure = Figure(figsize=(size.inches, height), layout="constrained")
         FigureCanvasAgg(figure)
@@ -124,7 +118,7 @@ def paper_figure(group: plots.GraphGroup, size: plots.PaperSize) -> Figure:
                 axes.set_axis_off()
         _share_labels(rows, room)
         if named:
-            draw_legend(figure, named)
+            drawn_layers.draw_legend(figure, named)
         # The first sentence says what bands, boxes and dots are.
         sentence = group.caption.partition(". ")[0].rstrip(".") + "." * bool(group.caption)
         words = textwrap.fill(sentence, int(size.inches * 72 / 3.1))
@@ -198,7 +192,7 @@ def _in_unit(graph: plots.Graph) -> plots.Graph:
         column
         for layer in graph.layers
         for column in (
-            steepness(layer)[1] if layer.shape == "rate" and len(layer) else layer.y,
+            drawn_layers.steepness(layer)[1] if layer.shape == "rate" and len(layer) else layer.y,
             layer.top,
         )
     ]
@@ -218,7 +212,7 @@ def _draw(axes: Axes, graph: plots.Graph, end: float, room: _Room) -> None:
     ends = [each for layer in graph.layers for each in (layer.x, layer.end) if each is not None]
     span = max((float(np.ptp(each)) for each in ends), default=1.0) or 1.0
     for at, layer in enumerate(graph.layers):
-        draw_layer(axes, layer, graph, at, span, _SIZE)
+        drawn_layers.draw_layer(axes, layer, graph, at, span, _SIZE)
     _scale(axes.xaxis, axes.set_xlim, axes.set_xscale, graph.x, room.values[0])
     _scale(axes.yaxis, axes.set_ylim, axes.set_yscale, graph.y, room.values[1])
     if graph.over_time:

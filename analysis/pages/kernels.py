@@ -13,14 +13,7 @@ from msgspec.structs import asdict
 
 from analysis import rendering
 from analysis.fmt import probability, with_unit, written
-from analysis.graphs.distributions import (
-    RangedValue,
-    extremes,
-    in_panels,
-    look,
-    ratio_axis,
-    verdict_rows,
-)
+from analysis.graphs import distributions
 from analysis.graphs.inline import board
 from analysis.graphs.layers import BLUE, GREY, VERMILLION, GraphGroup
 from analysis.records.json_reader import read_main
@@ -177,7 +170,10 @@ def _listed(cases: Sequence[str], most: int | None) -> str:
 
 
 _UNSHOWN = "alike, or not shown to differ"
-_LOOKS = {"larger": look(VERMILLION, "triangle"), "smaller": look(BLUE, "diamond")}
+_LOOKS = {
+    "larger": distributions.look(VERMILLION, "triangle"),
+    "smaller": distributions.look(BLUE, "diamond"),
+}
 _ROW = 36
 
 
@@ -271,7 +267,9 @@ def _ratios(report: KernelReport) -> GraphGroup | None:
         if pair and pair.scale == "ratio" and pair.low and pair.high:
             verdict = figure.verdict if figure.verdict in _LOOKS else _UNSHOWN
             words, ends = f"{name}, {figure.of}: {figure.title}", (pair.low, pair.high)
-            drawn.append((verdict, RangedValue(0, pair.estimate, interval=ends, name=words)))
+            drawn.append(
+                (verdict, distributions.RangedValue(0, pair.estimate, interval=ends, name=words))
+            )
     if not drawn:
         return None
     old, new = report.names
@@ -279,13 +277,13 @@ def _ratios(report: KernelReport) -> GraphGroup | None:
         "A mark is the typical ratio over the seeds, its bar the 95 % interval. Triangles: shown to"
         " be larger on the second kernel; diamonds: smaller; dots: alike, or not shown to differ."
     )
-    numbers = extremes([value for _, value in drawn])
-    axis = ratio_axis(f"Linux {new} divided by Linux {old}", numbers)
+    numbers = distributions.extremes([value for _, value in drawn])
+    axis = distributions.ratio_axis(f"Linux {new} divided by Linux {old}", numbers)
     looks = {word: (seen, f"{word} on {new}") for word, seen in _LOOKS.items()}
-    looks[_UNSHOWN] = look(GREY, "circle"), _UNSHOWN
+    looks[_UNSHOWN] = distributions.look(GREY, "circle"), _UNSHOWN
     panels = tuple(
-        verdict_rows(f"ratios_{at}", axis, panel, looks, _ROW)
-        for at, panel in enumerate(in_panels(drawn))
+        distributions.verdict_rows(f"ratios_{at}", axis, panel, looks, _ROW)
+        for at, panel in enumerate(distributions.in_panels(drawn))
     )
     return GraphGroup("ratios", f"How Linux {new} differs from {old}", caption, panels)
 

@@ -7,19 +7,8 @@ from itertools import groupby
 import numpy as np
 
 from analysis.fmt import with_unit
+from analysis.graphs import distributions
 from analysis.graphs import layers as plots
-from analysis.graphs.distributions import (
-    RangedValue,
-    extremes,
-    in_panels,
-    look,
-    no_difference,
-    ranged,
-    ratio_axis,
-    rows_graph,
-    swept,
-    ticked,
-)
 from analysis.pages.published import as_printed
 from analysis.statistics.published import Era, Judged, JudgedStudy, Word
 
@@ -49,12 +38,12 @@ SOURCES: dict[Era, str] = {
     "today": "today's defaults",
 }
 _LOOKS = {
-    PUBLISHED: look(plots.BLACK, "ring"),
-    SOURCES["period_kernel"]: look(plots.GREEN, "diamond"),
-    SOURCES["period"]: look(plots.BLUE, "square"),
-    SOURCES["today"]: look(plots.VERMILLION, "triangle"),
+    PUBLISHED: distributions.look(plots.BLACK, "ring"),
+    SOURCES["period_kernel"]: distributions.look(plots.GREEN, "diamond"),
+    SOURCES["period"]: distributions.look(plots.BLUE, "square"),
+    SOURCES["today"]: distributions.look(plots.VERMILLION, "triangle"),
 }
-Marks = dict[str, list[RangedValue]]
+Marks = dict[str, list[distributions.RangedValue]]
 
 
 def graphs(one: JudgedStudy, number: int) -> plots.GraphGroup | None:
@@ -86,7 +75,7 @@ def _is_drawable(judged: Judged) -> bool:
 
 def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> plots.GraphGroup:
     amounts = sorted({judged.row.x for judged in with_x if judged.row.x is not None})
-    axis = swept([as_printed(repr(amount)) for amount in amounts], amounts)
+    axis = distributions.swept([as_printed(repr(amount)) for amount in amounts], amounts)
     places = dict(zip(amounts, axis.positions, strict=True))
     groups: dict[tuple[str, str], list[Judged]] = {}
     for judged in sorted(with_x, key=_quantity):  # panels of a quantity stand together
@@ -97,7 +86,7 @@ def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> plots.Gra
         for (quantity, series), group in shown
     ]
     plot, drawn = study.study.plot, list[plots.Graph]()
-    below = ticked(axis, with_unit(plot.x, plot.x_unit) if plot.x else plot.x_unit)
+    below = distributions.ticked(axis, with_unit(plot.x, plot.x_unit) if plot.x else plot.x_unit)
     for quantity, of in groupby(panels, key=lambda panel: panel[0]):
         members = list(of)
         beside = plots.holding(plots.Axis(quantity, ""), _numbers([marks for *_, marks in members]))
@@ -110,12 +99,12 @@ def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> plots.Gra
     return plots.GraphGroup(key, title, _caption(left, ""), tuple(drawn))
 
 
-def _curve(source: str, values: Sequence[RangedValue]) -> list[plots.Layer]:
+def _curve(source: str, values: Sequence[distributions.RangedValue]) -> list[plots.Layer]:
     ordered = sorted(values, key=lambda value: value.at)
     x, y = (np.array([getattr(each, name) for each in ordered]) for name in ("at", "value"))
     thin = replace(_LOOKS[source], mark="", every=False, width=1.0)
     joined = plots.Layer(thin, "line", x, y, words=source)
-    return [joined, *ranged(ordered, _LOOKS[source], source, "y")]
+    return [joined, *distributions.ranged(ordered, _LOOKS[source], source, "y")]
 
 
 def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> plots.GraphGroup | None:
@@ -128,16 +117,16 @@ def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> plots.Gr
         f"{judged.row.where}: {judged.row.quantity}" if len(quantities) > 1 else judged.row.where
         for judged in shown
     ]
-    panels = in_panels(shown)
+    panels = distributions.in_panels(shown)
     marks = [_marks(panel, [-float(at) for at in range(len(panel))], is_ratio) for panel in panels]
     if is_ratio:
-        across = ratio_axis("measured divided by published number", _numbers(marks))
+        across = distributions.ratio_axis("measured divided by published number", _numbers(marks))
     else:
         label = quantities[0] if len(quantities) == 1 else "value"
         across = plots.holding(plots.Axis(label, ""), _numbers(marks))
     drawn = tuple(
         _rows(f"{key}_{at}" if at else key, across, names_of, of, is_ratio)
-        for at, (of, names_of) in enumerate(zip(marks, in_panels(names), strict=True))
+        for at, (of, names_of) in enumerate(zip(marks, distributions.in_panels(names), strict=True))
     )
     caption = _caption(len(study.rows) - len(shown), _AS_RATIOS if is_ratio else "")
     return plots.GraphGroup(
@@ -152,10 +141,10 @@ def _rows(
     for place, (source, values) in enumerate(marks.items(), 1):
         lower = 0.0 if source == PUBLISHED else _STEP * place
         moved = [replace(value, at=value.at - lower) for value in values]
-        layers += ranged(moved, _LOOKS[source], source, "x")
+        layers += distributions.ranged(moved, _LOOKS[source], source, "x")
     if is_ratio:
-        layers.append(no_difference("the published number"))
-    return rows_graph(key, across, names, layers, _ROW)
+        layers.append(distributions.no_difference("the published number"))
+    return distributions.rows_graph(key, across, names, layers, _ROW)
 
 
 def _has_ratio(judged: Judged) -> bool:
@@ -184,16 +173,20 @@ def _marks(shown: Sequence[Judged], places: Sequence[float], is_ratio: bool = Fa
             if ours := judged.measured[era]:
                 spans = (ours.runs, ours.middle)
                 runs, middle = ((end.low / unit, end.high / unit) if end else None for end in spans)
-                value = RangedValue(at, ours.center / unit, runs, middle, judged.row.where)
+                value = distributions.RangedValue(
+                    at, ours.center / unit, runs, middle, judged.row.where
+                )
                 marks[source].append(value)
     return {source: values for source, values in marks.items() if values}
 
 
 def _numbers(panels: Sequence[Marks]) -> list[float]:
-    return extremes([value for marks in panels for values in marks.values() for value in values])
+    return distributions.extremes(
+        [value for marks in panels for values in marks.values() for value in values]
+    )
 
 
-def _published(judged: Judged, at: float, unit: float) -> list[RangedValue]:
+def _published(judged: Judged, at: float, unit: float) -> list[distributions.RangedValue]:
     row = judged.row
     if row.published is None:
         return []
@@ -202,7 +195,7 @@ def _published(judged: Judged, at: float, unit: float) -> list[RangedValue]:
         low = row.published if row.allowed_low is None else row.allowed_low
         high = row.published if row.allowed_high is None else row.allowed_high
     runs = None if low is None or high is None else (low / unit, high / unit)
-    return [RangedValue(at, row.published / unit, runs, name=row.where)]
+    return [distributions.RangedValue(at, row.published / unit, runs, name=row.where)]
 
 
 def _caption(left_out: int, how: str) -> str:

@@ -22,22 +22,13 @@ from analysis.pages.published import PublishedNumbers, published_with_run
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import BROKEN, CHECK, Terminal, text_table
-from analysis.reporting import endings, over_seeds, run_graphs
+from analysis.reporting import endings, over_seeds, run_graphs, studies
 from analysis.reporting.answers import Answer, enough, in_comparison, repeat_command
 from analysis.reporting.claim_picture import claim_picture
 from analysis.reporting.effects import RunEffect, effect_of, goodput
 from analysis.reporting.flows import responding, waiting
 from analysis.reporting.run_distributions import responses
 from analysis.reporting.run_graphs import run_stage
-from analysis.reporting.studies import (
-    ReportOf,
-    StudyReport,
-    expressions_of,
-    plain,
-    setting_words,
-    with_metrics,
-    with_rows,
-)
 from analysis.reporting.tables import Listing, Q, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict, ClaimWord, withheld
 from analysis.statistics.paired_tests import FEWEST
@@ -75,7 +66,7 @@ class RunReport:
 
     run: RunRecord
     results: RunResults
-    study: StudyReport
+    study: studies.StudyReport
     claim: ClaimVerdict | None
     published: PublishedNumbers
     table: ReportTable
@@ -129,7 +120,7 @@ def make_report(
     path: Path,
     out: Path | None = None,
     network: NetworkVerdict | None = None,
-    report_of: ReportOf = plain,
+    report_of: studies.ReportOf = studies.plain,
     metrics: Sequence[str] = (),
 ) -> RunReport:
     """Analyse the run in `path` and write the report into `out`, by default into the run.
@@ -138,14 +129,14 @@ def make_report(
     without a run, TcplabError; `problems` names all else that is missing or broken.
     """
     problems, folder = Problems(), out or path
-    run = with_metrics(read_run(path, problems), metrics)
+    run = studies.with_metrics(read_run(path, problems), metrics)
     evidence = read_evidence(run, problems)
     results = measure_all(run, problems)
     expressions(run, problems)
     if not results.measured:
         problems.add("The run holds no repetition.")
     study = report_of(run.experiment)
-    table = with_rows(study.table(results), results)
+    table = studies.with_rows(study.table(results), results)
     # A table of a study has its published numbers.
     compared = not table.compares
     published = published_with_run(results, problems) if compared else PublishedNumbers(())
@@ -235,7 +226,7 @@ def _context(report: RunReport) -> dict[str, Any]:
         "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
         "groups": [group for group in groups if group is not claim_group],
         "identity": run.manifest.id or run.path.name,
-        "settings": setting_words(run.parameters),
+        "settings": studies.setting_words(run.parameters),
         "command": repeat_command(run),
         "packet_pages": [
             (trial.trial.condition.label, _page_name(trial)) for trial in first if trial.ends
@@ -274,7 +265,7 @@ def print_report(report: RunReport) -> None:
 def _table(report: RunReport) -> Table:
     run, usual = report.run, report.study.short or _usual(report.run)
     lines = []
-    for quantity in (*usual, *expressions_of(report.results)):
+    for quantity in (*usual, *studies.expressions_of(report.results)):
         found = [quantity.of(report.results, condition) for condition in run.conditions]
         if any(found) or not report.study.short:
             lines.append([quantity.scoped(run).title, *map(spread, found)])

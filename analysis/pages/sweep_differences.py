@@ -5,15 +5,7 @@ from math import isfinite
 
 import numpy as np
 
-from analysis.graphs.distributions import (
-    RangedValue,
-    extremes,
-    look,
-    ratio_axis,
-    swept,
-    ticked,
-    verdict_rows,
-)
+from analysis.graphs import distributions
 from analysis.graphs.layers import BLUE, GREY, VERMILLION, Axis, Graph, GraphGroup
 from analysis.measures.metrics import Metric, columns
 from analysis.measures.sweep_folder import SweepRecord
@@ -27,9 +19,9 @@ MOST_DIFFERENCES = 24
 _APART = 1.05  # ratio of medians from which on a metric is drawn
 _ROW = 24  # px
 _LOOKS = {
-    DifferenceVerdict.LARGER: look(VERMILLION, "triangle"),
-    DifferenceVerdict.SMALLER: look(BLUE, "square"),
-    DifferenceVerdict.UNSHOWN: look(GREY, "circle"),
+    DifferenceVerdict.LARGER: distributions.look(VERMILLION, "triangle"),
+    DifferenceVerdict.SMALLER: distributions.look(BLUE, "square"),
+    DifferenceVerdict.UNSHOWN: distributions.look(GREY, "circle"),
 }
 
 
@@ -46,17 +38,17 @@ def differences(
     if not shown:
         return None
     values = [(str(each.verdict), _ranged(each)) for each in shown]
-    numbers = extremes([value for _, value in values])
+    numbers = distributions.extremes([value for _, value in values])
     if scale == "ratio":
         label = f"the first of each row, divided by the second ({sweep.metric.title.lower()})"
-        across = ratio_axis(label, numbers)
+        across = distributions.ratio_axis(label, numbers)
     else:
         widest = 1.05 * max(map(abs, numbers)) or 1.0
         label = f"the first of each row, less the second ({samples.unit})"
         across = Axis(label, "", range=(-widest, widest))
     looks = {str(verdict): (seen, str(verdict)) for verdict, seen in _LOOKS.items()}
     neutral = float(scale == "ratio")
-    graph = verdict_rows("differences_0", across, values, looks, _ROW, neutral)
+    graph = distributions.verdict_rows("differences_0", across, values, looks, _ROW, neutral)
     left = len(comparisons) - len(shown)
     caption = (
         "Each mark is the typical value over the seeds, its bar the 95 % interval. A bar across"
@@ -73,13 +65,13 @@ def _size(each: LevelComparison) -> float:
     return abs(float(np.log(max(estimate, 1e-9)))) if is_ratio else abs(estimate)
 
 
-def _ranged(each: LevelComparison) -> RangedValue:
+def _ranged(each: LevelComparison) -> distributions.RangedValue:
     assert each.paired
     name = f"{each.in_words(each.second)} : {each.in_words(each.first)}"
     low, high = each.paired.low, each.paired.high
     interval = None if low is None or high is None else (low, high)
     where = f"{each.where}, " if each.where else ""
-    return RangedValue(0, each.paired.estimate, interval=interval, name=where + name)
+    return distributions.RangedValue(0, each.paired.estimate, interval=interval, name=where + name)
 
 
 def metrics_that_differ(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
@@ -89,8 +81,8 @@ def metrics_that_differ(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup
         return None
     (levels,) = shape.panels
     factor = sweep.factors[shape.across]
-    axis = swept(factor.values, samples.amounts[shape.across])
-    drawn, below = [], ticked(axis, factor.short)
+    axis = distributions.swept(factor.values, samples.amounts[shape.across])
+    drawn, below = [], distributions.ticked(axis, factor.short)
     for metric in _differing(sweep, samples):
         medians = np.where(np.isinf(found := samples.medians[metric.name]), np.nan, found)
         of = enumerate(shape.lines(levels))

@@ -17,15 +17,7 @@ from analysis.records.json_reader import printable
 from analysis.records.run_directory import RunRecord
 from analysis.records.spec_file import HeadlineEntry, RunCondition, SubjectEntry
 from analysis.reporting.tables import Q, ReportQuantity
-from analysis.statistics.claims import (
-    ClaimedRange,
-    ClaimVerdict,
-    ClaimWord,
-    ComparedSamples,
-    judge_direction,
-    judge_equal,
-    judge_within,
-)
+from analysis.statistics import claims
 from analysis.statistics.paired_tests import FEWEST, Paired, estimate, family, interval, paired
 from topologies.errors import UsageError
 from topologies.units import Share
@@ -46,7 +38,7 @@ def repeat_command(run: RunRecord, repeat: int | None = None) -> str:
     return shlex.join([*words, "--repeat", str(max(1, count))])
 
 
-def claim_of_run(results: RunResults) -> ClaimVerdict | None:
+def claim_of_run(results: RunResults) -> claims.ClaimVerdict | None:
     """Return the verdict, NOT_SHOWN for a claim that cannot be judged; None without a claim."""
     headline = results.run.spec.headline
     if headline is None:
@@ -57,7 +49,7 @@ def claim_of_run(results: RunResults) -> ClaimVerdict | None:
         return _judged(results, headline, _metric(headline, headline.subject))
     except (UnknownMetric, UsageError) as error:
         question, problem = headline.question, printable(error)
-        return ClaimVerdict(question, question, ClaimWord.NOT_SHOWN, problem)
+        return claims.ClaimVerdict(question, question, claims.ClaimWord.NOT_SHOWN, problem)
 
 
 def _metric(headline: HeadlineEntry, subject: SubjectEntry) -> Metric:
@@ -67,25 +59,27 @@ def _metric(headline: HeadlineEntry, subject: SubjectEntry) -> Metric:
     return parse(headline.metric).of_flow(subject.flow).metric
 
 
-def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
+def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> claims.ClaimVerdict:
     """Return the verdict by the claim's direction. Raises UsageError if that is none."""
     subject, against, direction = headline.subject, headline.against, headline.direction
     question, what, first = headline.question, headline.what, samples_of_claim(results, headline)
     if direction == "within":
         expected = headline.expected if headline.expected > 0 else 1.0
-        claimed = ClaimedRange(headline.low, headline.high, headline.expectation, key.unit)
+        claimed = claims.ClaimedRange(headline.low, headline.high, headline.expectation, key.unit)
         trajectories = results.trajectories({subject.condition})
         shares = [value / expected for value in first]
-        return judge_within(question, what, shares, claimed, trajectories)
+        return claims.judge_within(question, what, shares, claimed, trajectories)
     if against is None or direction not in ("larger", "smaller", "equal"):
         raise UsageError("The claim of spec.json has no comparison.", "Run the experiment again.")
     names = _name(results, subject, against), _name(results, against, subject)
     values = first, samples_of_claim(results, headline, against)
     trajectories = results.trajectories({subject.condition, against.condition})
-    compared = ComparedSamples(what, key.unit, names, values, trajectories)
+    compared = claims.ComparedSamples(what, key.unit, names, values, trajectories)
     if direction == "equal":
-        return judge_equal(question, compared, Share.parse(headline.margin).fraction)
-    return judge_direction(question, compared, "larger" if direction == "larger" else "smaller")
+        return claims.judge_equal(question, compared, Share.parse(headline.margin).fraction)
+    return claims.judge_direction(
+        question, compared, "larger" if direction == "larger" else "smaller"
+    )
 
 
 def oriented(
