@@ -17,19 +17,7 @@ from analysis.measures.results import RunResults, value_of
 from analysis.records.json_reader import Problems
 from analysis.records.spec_file import MeasuredEntry, PublishedRow, checked_row
 from analysis.rendering import text_table
-from analysis.statistics.published import (
-    ERAS,
-    Agreement,
-    Counts,
-    Era,
-    Judged,
-    JudgedRows,
-    JudgedStudy,
-    Measurement,
-    Word,
-    count,
-    judge_row,
-)
+from analysis.statistics import published
 from analysis.statistics.sweep_samples import ValueSpan
 from analysis.table import csv_lines
 
@@ -37,7 +25,9 @@ from analysis.table import csv_lines
 def published_with_run(results: RunResults, problems: Problems) -> PublishedNumbers:
     """Return the numbers that were published with the run's settings, each with a verdict."""
     entries = results.run.spec.published
-    return PublishedNumbers(tuple(judge_row(_row(entry, results, problems)) for entry in entries))
+    return PublishedNumbers(
+        tuple(published.judge_row(_row(entry, results, problems)) for entry in entries)
+    )
 
 
 def _row(entry: MeasuredEntry, results: RunResults, problems: Problems) -> PublishedRow:
@@ -78,31 +68,34 @@ _MEASURED = (
 
 Line = dict[str, Any]  # a row of the page's table, by the names that templates/numbers.html has
 _WORDS = {
-    Word.AGREES: ("agrees", "agrees", "agree", ""),
-    Word.WITHIN: ("within", "lies within", "lie within", " the range of a further run"),
-    Word.DIFFERS: ("apart", "differs", "differ", ""),
-    Word.FEW: ("unrun", "is not judged", "are not judged", ""),
-    Word.UNRUN: ("unrun", "was not run", "were not run", ""),
-    Word.UNSTATED: ("unrun", "is not stated", "are not stated", " in the source"),
-    Word.LISTED: ("unrun", "is listed only", "are listed only", ""),
+    published.Word.AGREES: ("agrees", "agrees", "agree", ""),
+    published.Word.WITHIN: ("within", "lies within", "lie within", " the range of a further run"),
+    published.Word.DIFFERS: ("apart", "differs", "differ", ""),
+    published.Word.FEW: ("unrun", "is not judged", "are not judged", ""),
+    published.Word.UNRUN: ("unrun", "was not run", "were not run", ""),
+    published.Word.UNSTATED: ("unrun", "is not stated", "are not stated", " in the source"),
+    published.Word.LISTED: ("unrun", "is listed only", "are listed only", ""),
 }
 """The CSS class of a verdict, what one row does, what several do, and the rest of the sentence."""
 
 
-def parts(counts: Counts, whole: bool = False) -> list[str]:
+def parts(counts: published.Counts, whole: bool = False) -> list[str]:
     """Return the count of rows by verdict, without zeros, or as parts of a `whole` sentence."""
-    is_all = whole and counts["later"] == counts[Word.UNRUN]
+    is_all = whole and counts["later"] == counts[published.Word.UNRUN]
     those = "" if is_all else f"{counts['later']:,} {'of them ' * whole}"
     later = f" ({those}only in --full)" if counts["later"] else ""
     named = [
-        f"{counted(number, one, several)}{later if word == Word.UNRUN else rest * whole}"
+        f"{counted(number, one, several)}{later if word == published.Word.UNRUN else rest * whole}"
         for word, (_, one, several, rest) in _WORDS.items()
-        if (number := counts[word]) or (whole and word in (Word.AGREES, Word.WITHIN, Word.DIFFERS))
+        if (number := counts[word])
+        or (
+            whole and word in (published.Word.AGREES, published.Word.WITHIN, published.Word.DIFFERS)
+        )
     ]
     return named or ["none"]
 
 
-def headline(counts: Counts, mode: str) -> str:
+def headline(counts: published.Counts, mode: str) -> str:
     if not counts["rows"]:
         return "No published number is listed: no comparison is possible."
     named = parts(counts, whole=True)
@@ -111,9 +104,9 @@ def headline(counts: Counts, mode: str) -> str:
     return f"Of {counted(counts['rows'], 'published number')} {verdicts}{ending}."
 
 
-def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[Line]:
+def groups(rows: Iterable[published.Judged], listed: Sequence[str]) -> list[Line]:
     """Return the lines by group; its `command` runs all of a group, else each line has one."""
-    grouped: dict[str, list[Judged]] = {}
+    grouped: dict[str, list[published.Judged]] = {}
     for judged in rows:
         grouped.setdefault(judged.row.group or "numbers", []).append(judged)
     found = []
@@ -122,26 +115,28 @@ def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[Line]:
         if len(lines) > 1 and len({each["command"] for each in lines}) == 1:
             command = lines[0]["command"]
             lines = [each | {"command": ""} for each in lines]
-        sentence = f"{counted(len(members), 'number')}: {', '.join(parts(count(members)))}"
+        sentence = (
+            f"{counted(len(members), 'number')}: {', '.join(parts(published.count(members)))}"
+        )
         found.append({"name": name, "sentence": sentence, "lines": lines, "command": command})
     return found
 
 
-def mechanisms(rows: Sequence[Judged]) -> dict[str, list[str]]:
+def mechanisms(rows: Sequence[published.Judged]) -> dict[str, list[str]]:
     """Return the rows that differ by what was tried for them; last those without ("")."""
     named: dict[str, list[str]] = {}
     for judged in rows:
-        if judged.outcome.word == Word.DIFFERS:
+        if judged.outcome.word == published.Word.DIFFERS:
             row = judged.row
             named.setdefault(row.why, []).append(f"{row.where}: {row.quantity}")
     return dict(sorted(named.items(), key=lambda each: not each[0]))
 
 
-def reasons(rows: Sequence[Judged]) -> list[str]:
+def reasons(rows: Sequence[published.Judged]) -> list[str]:
     return [why for why in mechanisms(rows) if why]
 
 
-def line(judged: Judged, listed: Sequence[str]) -> Line:
+def line(judged: published.Judged, listed: Sequence[str]) -> Line:
     """Return the row's line; `reason` is the place of its reason in `listed`, from 1, or 0."""
     row, outcome = judged.row, judged.outcome.word
     return {
@@ -150,23 +145,26 @@ def line(judged: Judged, listed: Sequence[str]) -> Line:
         "published": NOTHING if row.published is None else as_printed(row.printed),
         "published_range": _published_range(judged),
         "note": row.published_note,
-        "cells": {era: _cell(judged.measured[era], judged.verdicts[era], row.unit) for era in ERAS},
+        "cells": {
+            era: _cell(judged.measured[era], judged.verdicts[era], row.unit)
+            for era in published.ERAS
+        },
         "style": _WORDS[outcome][0],
-        "reason": listed.index(row.why) + 1 if outcome == Word.DIFFERS and row.why else 0,
+        "reason": listed.index(row.why) + 1 if outcome == published.Word.DIFFERS and row.why else 0,
         "why": _remark(judged),
         "command": row.command,
     }
 
 
-def _remark(judged: Judged) -> str:
+def _remark(judged: published.Judged) -> str:
     row, outcome = judged.row, judged.outcome.word
-    if outcome == Word.DIFFERS and not row.why:
+    if outcome == published.Word.DIFFERS and not row.why:
         return "Not explained."
-    if row.line_rate and outcome in (Word.AGREES, Word.WITHIN):
+    if row.line_rate and outcome in (published.Word.AGREES, published.Word.WITHIN):
         return "Any TCP fills this link."
-    if outcome == Word.UNRUN and row.needs:
+    if outcome == published.Word.UNRUN and row.needs:
         return f"Only in --full: {row.needs}."
-    return row.listed if outcome == Word.LISTED else ""
+    return row.listed if outcome == published.Word.LISTED else ""
 
 
 def as_printed(printed: str) -> str:
@@ -176,7 +174,7 @@ def as_printed(printed: str) -> str:
     return (shown.rstrip("0").rstrip(".") if "." in shown else shown).replace("-", MINUS)
 
 
-def _published_range(judged: Judged) -> str:
+def _published_range(judged: published.Judged) -> str:
     row = judged.row
     low, high = row.allowed_low, row.allowed_high
     if low is not None and high is not None:
@@ -185,18 +183,20 @@ def _published_range(judged: Judged) -> str:
         return f"allowed: {'at least' if high is None else 'at most'} {signed(low or high or 0.0)}"
     low, high = row.published_low, row.published_high
     if low is None or high is None or low == high:
-        return Word.UNSTATED * (row.published is None)
+        return published.Word.UNSTATED * (row.published is None)
     return spanned(ValueSpan(low, high))
 
 
-def _cell(ours: Measurement | None, verdict: Agreement, unit: str) -> dict[str, str]:
+def _cell(
+    ours: published.Measurement | None, verdict: published.Agreement, unit: str
+) -> dict[str, str]:
     """Return median, range of runs, range of a `further` run, verdict and CSS class."""
     text, style = verdict.text(unit), _WORDS[verdict.word][0]
     if ours is None:
         none = {"median": NOTHING, "range": "", "further": ""}
         return none | {"verdict": text, "style": style}
     runs = counted(ours.count, "run")
-    is_judged = verdict.word in (Word.WITHIN, Word.DIFFERS)
+    is_judged = verdict.word in (published.Word.WITHIN, published.Word.DIFFERS)
     return {
         "median": signed(ours.center),
         "range": runs if ours.runs.low == ours.runs.high else f"{spanned(ours.runs)}, {runs}",
@@ -210,10 +210,10 @@ def spanned(span: ValueSpan) -> str:
     return f"{signed(span.low)} to {signed(span.high)}"
 
 
-def csv_text(studies: Sequence[JudgedStudy]) -> str:
+def csv_text(studies: Sequence[published.JudgedStudy]) -> str:
     """Return reproduction.csv: a line for each number, figures in full, blanks between `values`."""
     of_row = ("published" if name == "printed" else name for name in _ROW)
-    measured = (f"{era}_{column}" for era in ERAS for column in _MEASURED)
+    measured = (f"{era}_{column}" for era in published.ERAS for column in _MEASURED)
     lines: list[list[str | float | None]] = [
         ["study", *of_row, "outcome", *measured, "seeds", "why", "command"]
     ]
@@ -221,12 +221,12 @@ def csv_text(studies: Sequence[JudgedStudy]) -> str:
         for judged in study.rows:
             row = judged.row
             facts = [study.study.name, *(getattr(row, name) for name in _ROW), judged.outcome.word]
-            of_eras = (cell for era in ERAS for cell in _csv_measured(judged, era))
+            of_eras = (cell for era in published.ERAS for cell in _csv_measured(judged, era))
             lines.append([*facts, *of_eras, " ".join(row.seeds), row.why, row.command])
     return csv_lines(lines)
 
 
-def _csv_measured(judged: Judged, era: Era) -> list[str | float | None]:
+def _csv_measured(judged: published.Judged, era: published.Era) -> list[str | float | None]:
     ours, verdict, values = judged.measured[era], judged.verdicts[era], getattr(judged.row, era)
     if ours is None:
         return [verdict.word, *[None] * 8, 0, ""]
@@ -237,7 +237,7 @@ def _csv_measured(judged: Judged, era: Era) -> list[str | float | None]:
 
 
 @dataclass(frozen=True)
-class PublishedNumbers(JudgedRows):
+class PublishedNumbers(published.JudgedRows):
     """The numbers with a verdict each; `note` is what holds for all of them."""
 
     note: str = ""
@@ -260,7 +260,7 @@ class PublishedNumbers(JudgedRows):
         return f"With these settings {those} published: {', '.join(parts(self.counts))}."
 
     def table(self, most: int) -> Table:
-        named: dict[Era, str] = {"period": "its time", "today": "today"}
+        named: dict[published.Era, str] = {"period": "its time", "today": "today"}
         eras = [era for era in named if self.has(era)]
         lines = []
         for shown in self.lines[:most]:

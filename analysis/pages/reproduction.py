@@ -19,16 +19,8 @@ from analysis.pages.reproduction_graphs import graphs
 from analysis.records.json_reader import Problems, printable
 from analysis.records.spec_file import ReproductionFile, read_reproduction
 from analysis.rendering import Terminal, text_table
+from analysis.statistics import published
 from analysis.statistics.paired_tests import FEWEST
-from analysis.statistics.published import (
-    TOLERANCE,
-    Counts,
-    JudgedStudy,
-    SettingCounts,
-    Word,
-    count,
-    judge_study,
-)
 
 MOST_ROWS = 400  # rows of a study's table on the page, and failures of its list; the files have all
 MOST_OPEN = 40  # rows of a study that are shown without a click
@@ -40,16 +32,16 @@ class ReproductionReport:
 
     facts: ReproductionFile
     identity: str
-    studies: tuple[JudgedStudy, ...]
+    studies: tuple[published.JudgedStudy, ...]
     problems: tuple[str, ...]
     page: Path
 
     @cached_property
-    def counts(self) -> Counts:
-        return count([judged for study in self.studies for judged in study.rows])
+    def counts(self) -> published.Counts:
+        return published.count([judged for study in self.studies for judged in study.rows])
 
     @cached_property
-    def setting_counts(self) -> SettingCounts:
+    def setting_counts(self) -> published.SettingCounts:
         """The sums over all studies, which share no setting."""
         return sum((study.setting_counts for study in self.studies), Counter())
 
@@ -57,7 +49,7 @@ class ReproductionReport:
     def remarks(self) -> list[str]:
         """Rows without a verdict, failed runs and unreadable files, in sentences."""
         counts, failed = self.counts, self.facts.failures
-        unrun, few = counts[Word.UNRUN] - counts["later"], counts[Word.FEW]
+        unrun, few = counts[published.Word.UNRUN] - counts["later"], counts[published.Word.FEW]
         remarks = [
             (unrun, f"{counted(unrun, 'row was', 'rows were')} not run: no verdict there."),
             (few, f"{counted(few, 'row has', 'rows have')} fewer than {FEWEST} runs: not judged."),
@@ -112,7 +104,7 @@ def make_reproduction_report(path: Path, out: Path | None = None) -> Reproductio
     """Judge the reproduction in `path` and write its page. Raises UsageError, TcplabError."""
     problems, folder = Problems(), out or path
     facts = read_reproduction(path, problems)
-    studies = tuple(judge_study(study) for study in facts.studies)
+    studies = tuple(published.judge_study(study) for study in facts.studies)
     page = folder / "reproduction.html"
     report = ReproductionReport(facts, facts.id or path.name, studies, tuple(problems.found), page)
     rendering.write(folder, _files(report), "report FOLDER")
@@ -131,9 +123,9 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
         **board(drawn),
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
         "total": counts,
-        "unstated": counts[Word.UNSTATED],
-        "listed": counts[Word.LISTED],
-        "tolerance": f"{100 * TOLERANCE:g} %",
+        "unstated": counts[published.Word.UNSTATED],
+        "listed": counts[published.Word.LISTED],
+        "tolerance": f"{100 * published.TOLERANCE:g} %",
         "digests": [(printable(name), digest) for name, digest in facts.digests.items()],
         "most": MOST_ROWS,
         "most_open": MOST_OPEN,
@@ -142,14 +134,14 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
     yield "reproduction.html", rendering.render("reproduction.html", context).encode()
 
 
-def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
+def _shown(judged: published.JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
     study, listed = judged.study, reasons(judged.rows)
     has_kernel = judged.has("period_kernel")
     return {
         "judged": judged,
         "study": study,
         "has_period_kernel": has_kernel,
-        "today": count(judged.rows, "today") if study.profile or has_kernel else None,
+        "today": published.count(judged.rows, "today") if study.profile or has_kernel else None,
         "sentence": ", ".join(parts(judged.counts)),
         "graphs": drawn,
         "mechanisms": mechanisms(judged.rows),
@@ -199,13 +191,13 @@ _COLUMNS = {
     "in part": (0, "in_part"),
     "differ": (0, "differ"),
     "numbers": (1, "rows"),
-    "agree": (1, Word.AGREES),
-    "lie within": (1, Word.WITHIN),
-    "differ ": (1, Word.DIFFERS),
-    "not judged": (1, Word.FEW),
-    "not run": (1, Word.UNRUN),
-    "not stated": (1, Word.UNSTATED),
-    "listed": (1, Word.LISTED),
+    "agree": (1, published.Word.AGREES),
+    "lie within": (1, published.Word.WITHIN),
+    "differ ": (1, published.Word.DIFFERS),
+    "not judged": (1, published.Word.FEW),
+    "not run": (1, published.Word.UNRUN),
+    "not stated": (1, published.Word.UNSTATED),
+    "listed": (1, published.Word.LISTED),
 }
 """The table's columns: counts of settings (0) or of numbers (1), and the key."""
 _ALWAYS = ("settings", "hold", "numbers", "agree")
