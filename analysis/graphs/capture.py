@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +57,18 @@ class Capture:
         return self.thinned.segments if self.thinned else len(self.packet_table)
 
 
+class _Rows:
+    """Columns of one length."""
+
+    def at(self, rows: Truths) -> Self:
+        """Return these rows; if all, the same columns, which a page stores once."""
+        if rows.all():
+            return self
+        return type(self)(**{name: column[rows] for name, column in vars(self).items()})
+
+
 @dataclass(frozen=True)
-class SentSegments:
+class SentSegments(_Rows):
     """Segments that take sequence numbers or are retransmitted; bytes from the SYN, times in ns."""
 
     time: Whole
@@ -73,7 +83,7 @@ class SentSegments:
 
 
 @dataclass(frozen=True)
-class Acknowledgements:
+class Acknowledgements(_Rows):
     """ACKs for what was sent; `edge` is the first byte beyond the window, `rtt` -1 for none."""
 
     time: Whole
@@ -87,7 +97,7 @@ class Acknowledgements:
 
 
 @dataclass(frozen=True)
-class SackBlocks:
+class SackBlocks(_Rows):
     """SACK blocks; `duplicate` ones report a segment that arrived twice (RFC 2883)."""
 
     time: Whole

@@ -1,32 +1,14 @@
 """Graphs of packets on their way: the ladder, one-way delays and the queue."""
 
 import re
-from dataclasses import fields, replace
-from typing import TypeVar
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.graphs import layers as plots
-from analysis.graphs.capture import (
-    FIN,
-    SYN,
-    Acknowledgements,
-    CaptureDirection,
-    Numbers,
-    SackBlocks,
-    SentSegments,
-)
+from analysis.graphs.capture import FIN, SYN, CaptureDirection, Numbers
 from analysis.table import ColumnTable, Whole
-
-Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)
-
-
-def taken(table: Table, rows: NDArray[np.bool_]) -> Table:
-    if rows.all():
-        return table  # the columns stay the same objects, which the page stores once
-    columns = {column.name: getattr(table, column.name)[rows] for column in fields(table)}
-    return replace(table, **columns)
 
 
 def rows_by_look(kinds: Whole) -> list[tuple[str, NDArray[np.bool_]]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.graphs.capture import CaptureDirection, LimitIntervals, SackBlocks, SentSegments
-from analysis.graphs.ladder import rows_by_look, taken
+from analysis.graphs.ladder import rows_by_look
 from analysis.graphs.layers import Graph, Layer, Shape, axis_of, plain
 from analysis.records.output import SocketSample
 from analysis.table import Whole
@@ -30,7 +30,7 @@ def draw_segments(direction: CaptureDirection) -> Graph:
 
 def by_kind(sent: SentSegments, shape: Shape = "bars") -> list[Layer]:
     """Return a layer a kind of segments, those sent once first; `dots` are at the first byte."""
-    return [_of(taken(sent, rows), name, shape) for name, rows in rows_by_look(sent.kind)]
+    return [_of(sent.at(rows), name, shape) for name, rows in rows_by_look(sent.kind)]
 
 
 def _of(sent: SentSegments, name: str, shape: Shape) -> Layer:
@@ -47,7 +47,7 @@ def _of(sent: SentSegments, name: str, shape: Shape) -> Layer:
 
 
 def _reported(blocks: SackBlocks, duplicate: bool) -> Layer:
-    some = taken(blocks, blocks.duplicate == duplicate)
+    some = blocks.at(blocks.duplicate == duplicate)
     look = "dsack" if duplicate else "sack"
     return Layer(look, "bars", some.time, some.left, some.right, fields={"record": some.number})
 
