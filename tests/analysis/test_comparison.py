@@ -28,13 +28,17 @@ def store(tmp_path: Path) -> Path:
     out = tmp_path / "runs"
     for name in ("first", "second"):
         shutil.copytree(SAMPLE, out / "sack" / name)
-    spec = out / "sack/second/spec.json"
-    content = json.loads(spec.read_text())
-    content["parameters"]["loss"] = "5%"
-    spec.write_text(json.dumps(content))
+    _ask_for(out, "5%")
     for name in ("first", "second"):
         make_report(out / "sack" / name)
     return out
+
+
+def _ask_for(out: Path, loss: str) -> None:
+    spec = out / "sack/second/spec.json"
+    content = json.loads(spec.read_text())
+    content["parameters"]["loss"] = loss
+    spec.write_text(json.dumps(content))
 
 
 def _call(store: Path, *words: object) -> str:
@@ -123,19 +127,15 @@ def test_the_list_breaks_no_identifier_and_a_broken_run_hides_no_other(store: Pa
     long = "20261122T140001Z-seed1-of-a-long-name"
     shutil.copytree(store / "sack/first", store / "sack" / long)
     (store / "sack/second/spec.json").write_text("{")
-    done = CliRunner().invoke(
-        tcplab, ["runs", "list", "--out", str(store)], env={"COLUMNS": "80", "TERM": "dumb"}
-    )
+    terminal = {"COLUMNS": "80", "TERM": "dumb"}
+    done = CliRunner().invoke(tcplab, ["runs", "list", "--out", str(store)], env=terminal)
     assert done.exit_code == 0, done.output
     assert f"sack/{long} " in done.output and "sack/second" in done.output
     assert "loss 10%" in " ".join(done.output.split())
 
 
 def test_names_on_the_index_stay_text(store: Path) -> None:
-    spec = store / "sack/second/spec.json"
-    content = json.loads(spec.read_text())
-    content["parameters"]["loss"] = HOSTILE
-    spec.write_text(json.dumps(content))
+    _ask_for(store, HOSTILE)
     page = Path(_call(store, "open", "--no-browser").strip()).read_text()
     assert HOSTILE not in page and page.count("<script>") == 1
 
@@ -184,11 +184,9 @@ def test_a_report_fits_a_phone_draws_all_and_is_kept_as_files(
     parsed = "new DOMParser().parseFromString(svgOf(board.plots[0]), 'image/svg+xml')"
     assert chromium.run(f"{parsed}.querySelector('parsererror') === null")
     assert chromium.run("pngOf(board.plots[0]).then(blob => blob.size)") > 5000
-    headings = chromium.run(
-        "[...document.querySelectorAll('h1,h2,h3,h4')].map(one => Number(one.tagName[1]))"
-    )
-    pairs = pairwise(headings)
-    assert headings[0] == 1 and all(after <= before + 1 for before, after in pairs)
+    every = "[...document.querySelectorAll('h1,h2,h3,h4')]"
+    headings = chromium.run(f"{every}.map(one => Number(one.tagName[1]))")
+    assert headings[0] == 1 and all(after <= before + 1 for before, after in pairwise(headings))
     assert chromium.complaints == []
 
 

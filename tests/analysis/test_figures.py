@@ -146,17 +146,10 @@ def test_a_pgf_of_shares_has_no_curves_in_its_patterns(tmp_path: Path) -> None:
 def test_the_box_has_the_quartiles_of_the_runs(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path, seeds=9)
     rows = rows_of((folder / "rows.csv").read_text())
-    values = [
-        float(row["goodput_kbit_s"])
-        for row in rows
-        if row["delay"] == "10ms" and row["cc"] == "reno"
-    ]
-    data = rows_of(drawn(folder, "box").data)
-    (box,) = (
-        row
-        for row in data
-        if row["mark"] == "boxes" and row["series"] == "reno" and row["panel"] == "delay 10ms"
-    )
+    chosen = [row for row in rows if row["delay"] == "10ms" and row["cc"] == "reno"]
+    values = [float(row["goodput_kbit_s"]) for row in chosen]
+    of_box = {"mark": "boxes", "series": "reno", "panel": "delay 10ms"}
+    (box,) = (row for row in rows_of(drawn(folder, "box").data) if of_box.items() <= row.items())
     scale = 1e-3 if "(Mbit/s)" in box["y_axis"] else 1.0
     expected = np.quantile(values, (0.25, 0.75)) * scale
     assert (float(box["y"]), float(box["y_end"])) == pytest.approx(tuple(expected), rel=1e-4)
@@ -200,9 +193,8 @@ def test_a_wide_table_goes_on_in_blocks_that_say_what_each_row_is(
     columns: int, blocks: int
 ) -> None:
     head = ("loss", *(f"A quantity of many words, number {each} (%)" for each in range(9)))
-    made = PaperTable(
-        Listing("T", head, (("1 %", *map(str, range(9))),)), PaperSize("ieee", columns)
-    )
+    listing = Listing("T", head, (("1 %", *map(str, range(9))),))
+    made = PaperTable(listing, PaperSize("ieee", columns))
     parts = made.latex.split("\\toprule")[1:]
     assert len(parts) == blocks
     assert all("\n1 \\% & " in part for part in parts)

@@ -19,10 +19,7 @@ from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 from tests.analysis.captures import MadeCapture
 from tests.analysis.made_packets import MSS, Made, both_ends, large
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)]
 SCRIPT = "</script><script>throw 1</script>&<b>"
 
 
@@ -87,8 +84,7 @@ def test_the_band_of_limits_stands_above_the_graphs_and_shares_their_time(
     assert colours == [[0, 0x72, 0xB2], [0xE6, 0x9F, 0]]
 
 
-CTRL = 2
-"""Of Input.dispatchMouseEvent in the DevTools protocol."""
+CTRL = 2  # of Input.dispatchMouseEvent in the DevTools protocol
 
 
 def test_wheel_drag_keys_and_double_click_move_all_graphs_together(
@@ -128,11 +124,8 @@ def test_wheel_drag_keys_and_double_click_move_all_graphs_together(
 def test_the_pointer_is_told_which_segment_it_is_on(page: Page, tmp_path: Path) -> None:
     capture = both_ends(Made(loss=0.1))[0]
     _open(page, tmp_path, [capture])
-    again = (
-        capture.packet_table.to_polars()
-        .filter(capture.packet_table.to_polars()["kind"] == 3)
-        .row(5, named=True)
-    )
+    packets = capture.packet_table.to_polars()
+    again = packets.filter(packets["kind"] == 3).row(5, named=True)
     _place(page, "time_sequence")
     x, y = page.run(
         "(() => { const [plot] = board.plots; const box ="
@@ -174,9 +167,7 @@ def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path
     page.run(f"(({ladder}.graph.opens = null), tcplabGraphs.drawAll())")
     drawn = page.run("tcplabGraphs.counts()")
     assert drawn["ladder"]["lost"] == len(near.packet_table) - len(far.packet_table) > 10
-    assert drawn["queue_time"]["waited"] == len(
-        far.packet_table.to_polars().filter(far.packet_table.to_polars()["forward"])
-    )
+    assert drawn["queue_time"]["waited"] == far.packet_table["forward"].values.sum()
     took = page.run(
         "(() => { const arrow = board.plots.find(one => one.graph.key === 'ladder').layers[0];"
         "return arrow.end[0] - arrow.x[0] })()"
@@ -200,11 +191,8 @@ def test_one_capture_gives_half_arrows(page: Page, tmp_path: Path) -> None:
         "board.plots.find(one => one.graph.key === 'ladder').layers.map(one => [one.y[0],"
         " one.top[0]])"
     )
-    assert sorted(map(tuple, ends)) == [
-        (1, 2),
-        (1, 2),
-        (2, 1),
-    ]  # a's at the upper end leave, b's come from the middle
+    # a's at the upper end leave, b's come from the middle.
+    assert sorted(map(tuple, ends)) == [(1, 2), (1, 2), (2, 1)]
 
 
 def test_a_phone_shows_it_without_scrolling_sideways(page: Page, tmp_path: Path) -> None:
@@ -235,14 +223,9 @@ def test_a_million_packets_keep_every_retransmission_in_five_megabytes(
     assert max(drawn["time_sequence"][name] for name in ("data", "ack", "window")) < 5000
     page.run("tcplabGraphs.zoom(5e9, 5.01e9)")
     page.run("tcplabGraphs.drawAll()")
-    times = (
-        (capture.packet_table.to_polars()["time"].to_numpy() - capture.start + 500) // 1000 * 1000
-    )
-    seen = (
-        (times >= 5e9)
-        & (times <= 5.01e9)
-        & (capture.packet_table.to_polars()["kind"].to_numpy() == 1)
-    )
+    table = capture.packet_table
+    times = (table["time"].values - capture.start + 500) // 1000 * 1000
+    seen = (times >= 5e9) & (times <= 5.01e9) & (table["kind"].values == 1)
     assert page.run("tcplabGraphs.counts()")["time_sequence"]["data"] == seen.sum() > 300
 
 
@@ -323,26 +306,22 @@ def test_names_from_outside_stay_text(page: Page, tmp_path: Path) -> None:
 
 def test_a_capture_without_connections_is_said(page: Page, tmp_path: Path) -> None:
     capture = both_ends(Made())[0]
-    empty = replace(
-        capture,
-        packet_table=capture.packet_table.rows(slice(0)),
-        connection_table=capture.connection_table.rows(slice(0)),
-    )
-    _open(page, tmp_path, [empty])
+    tables = {name: getattr(capture, name) for name in ("packet_table", "connection_table")}
+    empty = {name: table.rows(slice(0)) for name, table in tables.items()}
+    _open(page, tmp_path, [replace(capture, **empty)])
     assert "no TCP connection" in page.run("document.getElementById('graphs').textContent")
 
 
 @pytest.mark.parametrize(
     "numbers",
     [
-        np.array([0, 5, -3, 2**40, 7]),
-        np.array([], dtype=np.int64),
-        np.arange(70_000) ** 2,
-        np.array([0.25, 1e9, -3.5]),
-        np.array([3.0, 1000.0, 2.0**31 - 1]),
-        np.geomspace(0.001, 1e9, 2000),
+        pytest.param(np.array([0, 5, -3, 2**40, 7]), id="signs"),
+        pytest.param(np.array([], dtype=np.int64), id="none"),
+        pytest.param(np.arange(70_000) ** 2, id="growing"),
+        pytest.param(np.array([0.25, 1e9, -3.5]), id="fractions"),
+        pytest.param(np.array([3.0, 1000.0, 2.0**31 - 1]), id="decades"),
+        pytest.param(np.geomspace(0.001, 1e9, 2000), id="many"),
     ],
-    ids=["signs", "none", "growing", "fractions", "decades", "many"],
 )
 def test_the_browser_reads_the_numbers_that_were_stored(
     page: Page, tmp_path: Path, numbers: np.ndarray
@@ -350,8 +329,7 @@ def test_the_browser_reads_the_numbers_that_were_stored(
     columns = PageColumns()
     place = columns.put(numbers)
     _open(page, tmp_path, both_ends(Made(size=3000))[:1])
-    read = page.run(
-        f"decoded({json.dumps(columns.stored[place])}).then(values => Array.from(values))"
-    )
+    stored = json.dumps(columns.stored[place])
+    read = page.run(f"decoded({stored}).then(values => Array.from(values))")
     few = 1e-6 if numbers.dtype.kind == "f" else 0
     assert np.allclose(read, numbers, *((0, 500) if len(numbers) == 2000 else (few, 0)))

@@ -16,12 +16,8 @@ from analysis.graphs.layers import LOOKS
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 from tests.analysis.made_packets import Made, both_ends
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
-]
-LIMIT = 300
-"""Seconds after which a download is taken to never come."""
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)]
+LIMIT = 300  # seconds after which a download is taken to never come
 
 
 def _open(page: Page, folder: Path, *captures: graphs.Capture, width: int = 1200) -> Path:
@@ -38,11 +34,9 @@ def _utc(nanoseconds: int) -> str:
 
 def _by_sack(capture: graphs.Capture) -> list[tuple[int, int]]:
     """Number and time of each retransmission by SACK."""
-    kind, number, time = (
-        capture.packet_table[name].values.tolist() for name in ("kind", "number", "time")
-    )
-    rows = zip(kind, number, time, strict=True)
-    return [(number, time) for kind, number, time in rows if kind == 3]
+    rows = capture.packet_table.rows(capture.packet_table["kind"].values == 3)
+    columns = (rows[name].values.tolist() for name in ("number", "time"))
+    return list(zip(*columns, strict=True))
 
 
 def _again(page: Page, capture: graphs.Capture) -> tuple[int, int, float, float]:
@@ -96,16 +90,14 @@ def test_a_click_pins_a_packet_with_its_facts(page: Page, tmp_path: Path, width:
     assert page.run("document.scrollingElement.scrollWidth") <= width
     at -= capture.start
     place = "board.plots.filter(plot => plot.graph.overTime && plot.current)"
-    assert set(page.run(PINNED)) <= set(
-        page.run(f"{place}.map(plot => plot.current.X({at}).toFixed(2))")
-    )
-    before = page.run(PINNED)
+    before, places = page.run(PINNED), f"{place}.map(plot => plot.current.X({at}).toFixed(2))"
+    assert set(before) <= set(page.run(places))
     page.run(f"tcplabGraphs.zoom({at} - 2e7, {at} + 2e8)")
     page.run("tcplabGraphs.drawAll()")
     after = page.run(PINNED)
     assert len(after) == page.run(f"{place}.length")
     assert before != after
-    assert set(after) == set(page.run(f"{place}.map(plot => plot.current.X({at}).toFixed(2))"))
+    assert set(after) == set(page.run(places))
     page.run("tcplabGraphs.zoom(0, 1000)")
     page.run("tcplabGraphs.drawAll()")
     assert page.run("[...document.querySelectorAll('.pinned')].every(line => line.hidden)")
@@ -131,13 +123,8 @@ def test_a_second_click_unpins_and_a_drag_pins_nothing(page: Page, tmp_path: Pat
 def test_enter_pins_what_the_keys_read(page: Page, tmp_path: Path) -> None:
     _open(page, tmp_path, both_ends(Made())[0])
     page.run("board.plots[0].canvas.focus()")
-    page.call(
-        "Input.dispatchKeyEvent",
-        type="keyDown",
-        key="ArrowRight",
-        modifiers=8,
-        windowsVirtualKeyCode=39,
-    )
+    key = {"key": "ArrowRight", "modifiers": 8, "windowsVirtualKeyCode": 39}
+    page.call("Input.dispatchKeyEvent", type="keyDown", **key)
     page.settle()
     read = page.run("document.querySelector('.plot-tooltip').textContent")
     page.key("Enter")
@@ -202,9 +189,8 @@ def test_the_rate_as_csv_sums_to_what_was_carried(page: Page, tmp_path: Path) ->
     _open(page, tmp_path, capture)
     page.run("tcplabGraphs.drawAll()")
     table = page.run("csvOf(board.plots.find(plot => plot.graph.key === 'throughput'))")
-    rows = [
-        row for row in csv.reader(io.StringIO(table, newline="")) if row[0].startswith("goodput")
-    ]
+    every = csv.reader(io.StringIO(table, newline=""))
+    rows = [row for row in every if row[0].startswith("goodput")]
     bits = sum((float(end) - float(begin)) * float(rate) for _, begin, end, rate, *_ in rows)
     assert bits / 8 == pytest.approx(Made().size, rel=0.01)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,16 +27,16 @@ from tests.analysis.tables_of_frames import table_of
 from tests.tools import tcptrace
 from topologies.errors import TcplabError
 
-SVG = b"<svg"
+Both = tuple[graphs.Capture, graphs.Capture]
 
 
 @pytest.fixture(scope="module")
-def lossy() -> tuple[graphs.Capture, graphs.Capture]:
+def lossy() -> Both:
     return both_ends(Made(loss=0.1))
 
 
 @pytest.fixture(scope="module")
-def sender(lossy: tuple[graphs.Capture, graphs.Capture]) -> CaptureDirection:
+def sender(lossy: Both) -> CaptureDirection:
     return all_directions(lossy[:1])[0]
 
 
@@ -49,7 +50,7 @@ def _layer(graph: Graph, look: str) -> Layer:
 
 
 def test_each_kind_is_a_layer_of_its_own_at_the_bytes_that_were_sent(
-    lossy: tuple[graphs.Capture, graphs.Capture], sender: CaptureDirection
+    lossy: Both, sender: CaptureDirection
 ) -> None:
     packets = lossy[0].packet_table.to_polars()
     drawn = timelines.draw_segments(sender)
@@ -65,7 +66,7 @@ def test_each_kind_is_a_layer_of_its_own_at_the_bytes_that_were_sent(
 
 
 def test_only_the_first_block_of_a_dsack_is_a_duplicate(
-    lossy: tuple[graphs.Capture, graphs.Capture], sender: CaptureDirection
+    lossy: Both, sender: CaptureDirection
 ) -> None:
     reports = lossy[0].packet_table.to_polars().filter("dsack")
     assert len(reports) > 0
@@ -75,9 +76,7 @@ def test_only_the_first_block_of_a_dsack_is_a_duplicate(
     assert firsts.tolist() == [blocks[0] for blocks in reports["sacks"]]
 
 
-def test_a_reset_and_an_old_ack_do_not_bend_the_lines(
-    lossy: tuple[graphs.Capture, graphs.Capture],
-) -> None:
+def test_a_reset_and_an_old_ack_do_not_bend_the_lines(lossy: Both) -> None:
     packets = lossy[0].packet_table.to_polars()
     last = packets.tail(1).with_columns(
         forward=pl.lit(False), acknowledgement=pl.lit(1, pl.UInt64), time=pl.col("time") + 1
@@ -91,14 +90,14 @@ def test_a_reset_and_an_old_ack_do_not_bend_the_lines(
     assert len(after.time) == len(before.time) + 1
 
 
-def test_times_that_go_back_are_put_in_order(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+def test_times_that_go_back_are_put_in_order(lossy: Both) -> None:
     mixed = replace(lossy[0], packet_table=table_of(lossy[0].packet_table.to_polars().reverse()))
     for direction in all_directions([mixed]):
         assert (np.diff(direction.sent.time) >= 0).all()
         assert (np.diff(direction.answers.time) >= 0).all()
 
 
-def test_round_trips_and_their_distribution(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
+def test_round_trips_and_their_distribution(lossy: Both) -> None:
     measured = lossy[0].packet_table.to_polars()["rtt"].drop_nulls().to_numpy()
     assert _layer(_graph(lossy, "rtt"), "rtt").y.tolist() == measured.tolist()
     share = _layer(_graph(lossy, "rtt_distribution"), "share")
@@ -106,9 +105,7 @@ def test_round_trips_and_their_distribution(lossy: tuple[graphs.Capture, graphs.
     assert (measured <= middle).mean() >= 0.5 >= (measured < middle).mean()
 
 
-def test_samples_of_the_socket_stand_beside_the_bytes_in_flight(
-    lossy: tuple[graphs.Capture, graphs.Capture],
-) -> None:
+def test_samples_of_the_socket_stand_beside_the_bytes_in_flight(lossy: Both) -> None:
     windows = ((1, 10, None, 0.08), (2, 7, 6, 0.09))
     samples = [
         SocketSample(START / 1e9 + at, cwnd, ssthresh, rtt, 0, 0, 0, 0, 3, 0.08)
@@ -122,9 +119,7 @@ def test_samples_of_the_socket_stand_beside_the_bytes_in_flight(
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_the_same_packets_are_found_in_both_captures(
-    lossy: tuple[graphs.Capture, graphs.Capture], turned: bool
-) -> None:
+def test_the_same_packets_are_found_in_both_captures(lossy: Both, turned: bool) -> None:
     near, far = lossy
     seen = far.packet_table.to_polars().with_columns(
         kind=pl.when(pl.col("kind") == 3).then(11).otherwise("kind").cast(pl.UInt8)
@@ -141,45 +136,31 @@ def test_the_same_packets_are_found_in_both_captures(
     assert took.drop_nulls().min() == 40_000_000
 
 
-def test_a_wrong_clock_does_not_turn_the_arrows(
-    lossy: tuple[graphs.Capture, graphs.Capture],
-) -> None:
-    late = replace(
-        lossy[1],
-        packet_table=table_of(
-            lossy[1].packet_table.to_polars().with_columns(pl.col("time") - 3_600 * 10**9)
-        ),
-    )
+def test_a_wrong_clock_does_not_turn_the_arrows(lossy: Both) -> None:
+    hour = 3_600 * 10**9
+    earlier = lossy[1].packet_table.to_polars().with_columns(pl.col("time") - hour)
+    late = replace(lossy[1], packet_table=table_of(earlier))
     both = journeys(lossy[0], late).to_polars().drop_nulls("arrived")
     forward = (both["arrived"] - both["time"]).filter(both["forward"])
-    assert (
-        forward.min() == 40_000_000 - 3_600 * 10**9
-    )  # still from a to b, by the clocks as they are
+    assert forward.min() == 40_000_000 - hour  # still from a to b, by the clocks as they are
     [waited, _] = ladder.draw_queue(all_directions([lossy[0]])[0], table_of(both.filter("outward")))
     assert waited.layers[0].y.min() == 0
 
 
-def test_at_the_receiver_the_graphs_say_what_they_do_not_show(
-    lossy: tuple[graphs.Capture, graphs.Capture],
-) -> None:
+def test_at_the_receiver_the_graphs_say_what_they_do_not_show(lossy: Both) -> None:
     for capture, at_receiver in zip(lossy, (False, True), strict=True):
         drawn = {graph.key: graph.caption for graph in webpage.views([capture])[0].graphs}
-        assert (
-            drawn["rtt"].startswith("No round trips: this capture was taken at the receiver")
-            == at_receiver
-        )
-        assert drawn["rtt_distribution"].startswith("No round trips") == at_receiver
-        assert (
-            drawn["in_flight"].startswith("This capture was taken at the receiver") == at_receiver
-        )
+        for key, beginning in (
+            ("rtt", "No round trips: this capture was taken at the receiver"),
+            ("rtt_distribution", "No round trips"),
+            ("in_flight", "This capture was taken at the receiver"),
+        ):
+            assert drawn[key].startswith(beginning) == at_receiver
 
 
-def test_without_the_other_direction_no_bytes_in_flight_are_drawn(
-    lossy: tuple[graphs.Capture, graphs.Capture],
-) -> None:
-    alone = replace(
-        lossy[0], packet_table=table_of(lossy[0].packet_table.to_polars().filter("forward"))
-    )
+def test_without_the_other_direction_no_bytes_in_flight_are_drawn(lossy: Both) -> None:
+    forward = lossy[0].packet_table.to_polars().filter("forward")
+    alone = replace(lossy[0], packet_table=table_of(forward))
     drawn = {graph.key: len(graph.layers) for graph in webpage.views([alone])[0].graphs}
     assert drawn["in_flight"] == 0
     assert drawn["time_sequence"] > 0
@@ -188,13 +169,9 @@ def test_without_the_other_direction_no_bytes_in_flight_are_drawn(
 def test_the_queue_is_what_waited_at_the_bottleneck() -> None:
     """Ten segments at once on a link of one MSS per ms: the last waits 9 ms behind nine others."""
     captures = both_ends(Made(size=10 * MSS, rate=MSS * 1000.0))
-    waited, ahead = (
-        _graph(captures, "queue_time").layers[0],
-        _graph(captures, "queue_bytes").layers[0],
-    )
-    assert waited.y.max() / 1e6 == pytest.approx(
-        10, abs=0.01
-    )  # the SYN, which has no payload, was the quickest
+    waited, ahead = (_graph(captures, key).layers[0] for key in ("queue_time", "queue_bytes"))
+    # The SYN, which has no payload, was the quickest.
+    assert waited.y.max() / 1e6 == pytest.approx(10, abs=0.01)
     assert ahead.y.max() == 9 * MSS
 
 
@@ -237,19 +214,14 @@ def test_a_large_capture_is_stored_in_runs_but_its_retransmissions_one_by_one(
     monkeypatch.setattr(webpage, "MOST_SEGMENTS", 3000)
     short = webpage.document([capture])
 
-    def counted(document: dict[str, list[dict[str, list[dict[str, int]]]]]) -> Counter[str]:
-        layers = [
-            layer
-            for graph in document["graphs"]
-            if graph["key"] == "time_sequence"
-            for layer in graph["layers"]
-        ]
-        return Counter({str(layer["look"]): layer["marks"] for layer in layers})
+    def counted(document: dict[str, Any]) -> dict[str, int]:
+        (graph,) = (each for each in document["graphs"] if each["key"] == "time_sequence")
+        return {layer["look"]: layer["marks"] for layer in graph["layers"]}
 
-    assert {name: count for name, count in counted(short).items() if LOOKS[name].every} == {
-        name: count for name, count in counted(whole).items() if LOOKS[name].every
-    }
-    assert counted(short)["data"] < counted(whole)["data"] / 5
+    few, all_of_them = counted(short), counted(whole)
+    assert few.pop("data") < all_of_them.pop("data") / 5
+    assert few.keys() == all_of_them.keys()
+    assert all(few[name] == all_of_them[name] for name in few if LOOKS[name].every)
     assert "up to 120 neighbours" in short["notes"][-1]
 
 
@@ -285,21 +257,17 @@ def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
         assert uprights[1] == pytest.approx(uprights[0], abs=2e-6)
 
 
-def test_pictures_are_written_in_each_format(
-    lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path
-) -> None:
+def test_pictures_are_written_in_each_format(lossy: Both, tmp_path: Path) -> None:
     written = write_pictures(lossy[:1], tmp_path, ("png", "svg"))
     names = {path.stem for path in written}
     assert {"h1-eth0_1_a2b_time_sequence", "h1-eth0_1_a2b_rtt", "h1-eth0_1_a2b_ladder"} <= names
     for path in written:
         content = path.read_bytes()
-        assert content.startswith(b"\x89PNG") if path.suffix == ".png" else SVG in content
+        assert content.startswith(b"\x89PNG") if path.suffix == ".png" else b"<svg" in content
     assert len(written) == 2 * len(names)
 
 
-def test_a_folder_that_cannot_be_written_is_named(
-    lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_written_is_named(lossy: Both, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TcplabError, match="cannot be written"):
         write_pictures(lossy[:1], tmp_path / "file" / "folder")
@@ -308,7 +276,7 @@ def test_a_folder_that_cannot_be_written_is_named(
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 12, 13, 40])
 @pytest.mark.parametrize("whole_way", [False, True])
 def test_any_beginning_of_a_capture_gives_graphs(
-    lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path, count: int, whole_way: bool
+    lossy: Both, tmp_path: Path, count: int, whole_way: bool
 ) -> None:
     cut = [
         replace(capture, packet_table=table_of(capture.packet_table.to_polars().head(count)))
@@ -322,9 +290,7 @@ def test_any_beginning_of_a_capture_gives_graphs(
         assert len(write_pictures(cut, tmp_path)) >= 4
 
 
-def test_a_layer_without_marks_has_no_latest_time(
-    lossy: tuple[graphs.Capture, graphs.Capture],
-) -> None:
+def test_a_layer_without_marks_has_no_latest_time(lossy: Both) -> None:
     graph = _graph(lossy, "queue_time")
     empty = replace(graph.layers[0], x=graph.layers[0].x[:0], y=graph.layers[0].y[:0], end=None)
     with_empty = replace(graph, layers=(*graph.layers, empty))

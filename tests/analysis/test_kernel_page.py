@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +36,8 @@ FACTS = [{"name": name, "release": f"{name}.0", "digest": name * 8} for name in 
 def record(goodput: float, status: str = "complete") -> dict[str, Any]:
     """A run of the case `marking` in which everything measured is proportional to `goodput`."""
     row = {"condition": "ecn", "flow": "ecn", "goodput_kbit_s": goodput, "rtt_median_ms": 41.0}
-    return {
-        "status": status,
-        "problem": "broken\nin two",
-        "rows": [row | {"retransmitted_percent": 0}],
-    }
+    rows = [row | {"retransmitted_percent": 0}]
+    return {"status": status, "problem": "broken\nin two", "rows": rows}
 
 
 def compared(factor: float, noise: float = 0.02) -> KernelComparison:
@@ -76,20 +75,16 @@ def test_no_difference_is_shown_by_few_seeds() -> None:
 
 
 def test_a_figure_may_be_the_largest_of_all_flows() -> None:
-    rows = [
-        {"condition": "cubic", "flow": name, "seconds": at} for name, at in (("a", 1), ("b", 3))
-    ]
-    rows += [{"condition": "reno", "flow": "a", "seconds": 9}, {**rows[0], "seconds": None}]
-    whole = {"rows": rows}
-    assert value_in(whole, KernelMeasure("", "cubic", metric("metric.seconds"))) == 2
-    assert (
-        value_in(whole, KernelMeasure("", "cubic", metric("metric.seconds"), pick="largest")) == 3
-    )
-    assert value_in(whole, KernelMeasure("", "cubic", metric("metric.seconds"), "b")) == 3
-    assert (
-        str(value_in({"rows": []}, KernelMeasure("", "cubic", metric("metric.goodput_kbit_s"))))
-        == "nan"
-    )
+    every = (("cubic", "a", 1), ("cubic", "b", 3), ("reno", "a", 9), ("cubic", "a", None))
+    rows = [{"condition": cc, "flow": name, "seconds": at} for cc, name, at in every]
+    seconds = KernelMeasure("", "cubic", metric("metric.seconds"))
+    for measure, value in (
+        (seconds, 2),
+        (replace(seconds, pick="largest"), 3),
+        (replace(seconds, flow="b"), 3),
+    ):
+        assert value_in({"rows": rows}, measure) == value
+    assert isnan(value_in({"rows": []}, seconds))
 
 
 def write(folder: Path, comparison: KernelComparison, **changed: Any) -> Path:
@@ -111,11 +106,8 @@ def test_the_page_says_what_differs(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "SHA-256 <code>7.27.2" in page
     graph = graphs_of(page)[0]
     words = {layer["words"]: layer["marks"] for layer in graph["layers"]}
-    assert words == {
-        "larger on 7.2": 1,
-        "alike, or not shown to differ": 1,
-        "no difference": 1,
-    }
+    names = ("larger on 7.2", "alike, or not shown to differ", "no difference")
+    assert words == dict.fromkeys(names, 1)
     assert len(graph["y"]["ticks"]) == 2 and not (tmp_path / "plots").exists()
     print_kernels(report)
     printed = capsys.readouterr().out
@@ -139,10 +131,7 @@ def test_each_condition_has_a_guest_of_its_own_and_pairs_are_asked_for_together(
     comparison = KernelComparison(KernelPair("6.1", "7.2"), chosen_cases(("buffers",)), (1, 2))
     asked = comparison.points(Origin("lab", "code", "measures", "fingerprint"))
     assert [tuple(dict(point.combination.values).values()) for point in asked[:4]] == [
-        ("buffers", "cubic", "6.1"),
-        ("buffers", "cubic", "7.2"),
-        ("buffers", "reno", "6.1"),
-        ("buffers", "reno", "7.2"),
+        ("buffers", name, kernel) for name in ("cubic", "reno") for kernel in ("6.1", "7.2")
     ]
     assert [point.seed for point in asked] == 6 * [1] + 6 * [2]
     assert all(len(point.combination.spec.conditions) == 1 for point in asked)

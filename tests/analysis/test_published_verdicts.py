@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from math import exp, log, sqrt
 from statistics import fmean, stdev
 
@@ -134,35 +135,20 @@ _DISTRIBUTIONS: list[tuple[str, Draw]] = [
 def test_a_true_row_rarely_differs(named: tuple[str, Draw], runs: int) -> None:
     """In 10 % at most, for any distribution (docs/studies/published-numbers.md)."""
     chance, (_, draw) = random.Random(runs), named
-    outside = sum(
-        not _holds(next_run([draw(chance) for _ in range(runs)]), draw(chance)) for _ in range(1000)
-    )
-    assert outside <= 110
+    spans = (next_run([draw(chance) for _ in range(runs)]) for _ in range(1000))
+    assert sum(not _holds(span, draw(chance)) for span in spans) <= 110
 
 
 def test_a_row_of_twice_as_much_is_seen() -> None:
-    chance = random.Random(1)
-    seen = sum(
-        not _holds(
-            next_run([chance.lognormvariate(0, 0.15) for _ in range(6)]),
-            2 * chance.lognormvariate(0, 0.15),
-        )
-        for _ in range(500)
-    )
-    assert seen > 400
+    draw = partial(random.Random(1).lognormvariate, 0, 0.15)
+    spans = (next_run([draw() for _ in range(6)]) for _ in range(500))
+    assert sum(not _holds(span, 2 * draw()) for span in spans) > 400
 
 
 def test_the_mean_of_ten_rarely_differs() -> None:
-    chance = random.Random(2)
-
-    def draw() -> float:
-        return chance.lognormvariate(0, 0.25)
-
-    outside = sum(
-        not _holds(next_mean([draw() for _ in range(6)], 10), fmean(draw() for _ in range(10)))
-        for _ in range(1000)
-    )
-    assert outside <= 80
+    draw = partial(random.Random(2).lognormvariate, 0, 0.25)
+    spans = (next_mean([draw() for _ in range(6)], 10) for _ in range(1000))
+    assert sum(not _holds(span, fmean(draw() for _ in range(10))) for span in spans) <= 80
 
 
 def _holds(span: ValueSpan, value: float) -> bool:

@@ -84,10 +84,8 @@ class Facts:
 
     @property
     def environment(self) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(
-            next(self.out.glob("raw/seed-*/environment.json")).read_text()
-        )
-        return content
+        file = next(self.out.glob("raw/seed-*/environment.json"))
+        return dict(json.loads(file.read_text()))
 
     @property
     def virtual(self) -> bool:
@@ -106,12 +104,8 @@ class Facts:
     @property
     def proved(self) -> bool:
         files = [trial / "evidence.json" for trial in self.trials]
-        proofs = [
-            proof["held"]
-            for file in files
-            if file.is_file()
-            for proof in json.loads(file.read_text())["proofs"]
-        ]
+        read = [json.loads(file.read_text())["proofs"] for file in files if file.is_file()]
+        proofs = [proof["held"] for each in read for proof in each]
         return bool(proofs) and all(proofs)
 
 
@@ -252,9 +246,8 @@ def uncaptured(run: Path) -> None:
 
 
 def one_condition(run: Path) -> None:
-    change(
-        run / "spec.json", conditions=json.loads((run / "spec.json").read_text())["conditions"][:1]
-    )
+    spec = json.loads((run / "spec.json").read_text())
+    change(run / "spec.json", conditions=spec["conditions"][:1])
 
 
 def without_loss(run: Path) -> None:
@@ -280,6 +273,14 @@ def several(*changes: Callable[[Path], None]) -> Callable[[Path], None]:
     return all_of_them
 
 
+def of_somebody(run: Path) -> None:
+    change(run / "manifest.json", experiment="mine")
+
+
+def in_real_time(run: Path) -> None:
+    change(run / "manifest.json", testbed="native")
+
+
 CHANGES: dict[str, Callable[[Path], None]] = {
     "as recorded": lambda _: None,
     "a claim and one seed": claimed,
@@ -296,26 +297,18 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "the sender's capture was lost": lambda run: removed(run, "h1-eth0.pcap"),
     "no samples": lambda run: removed(run, "*.jsonl"),
     "one condition": one_condition,
-    "real time": lambda run: change(run / "manifest.json", testbed="native"),
-    "real time without captures": several(
-        uncaptured, lambda run: change(run / "manifest.json", testbed="native")
-    ),
+    "real time": in_real_time,
+    "real time without captures": several(uncaptured, in_real_time),
     "the same luck": lambda run: environments(run, same_draws=True, lines=True),
     "token buckets": lambda run: environments(run, same_draws=False, lines=False),
     "an application": with_exchanges,
     "interrupted": lambda run: change(run / "manifest.json", status="interrupted"),
     "nothing in it": lambda run: shutil.rmtree(run / "raw"),
-    "an experiment of somebody's": lambda run: change(run / "manifest.json", experiment="mine"),
-    "somebody's without a loss": several(
-        without_loss, lambda run: change(run / "manifest.json", experiment="mine")
-    ),
-    "somebody's with a full queue": several(
-        with_full_queue, lambda run: change(run / "manifest.json", experiment="mine")
-    ),
+    "an experiment of somebody's": of_somebody,
+    "somebody's without a loss": several(without_loss, of_somebody),
+    "somebody's with a full queue": several(with_full_queue, of_somebody),
     "somebody's, not proved": several(
-        claimed,
-        lambda run: change(run / "manifest.json", experiment="mine"),
-        lambda run: removed(run, "evidence.json"),
+        claimed, of_somebody, lambda run: removed(run, "evidence.json")
     ),
 }
 

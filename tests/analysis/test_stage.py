@@ -98,39 +98,31 @@ def table(capture: Path) -> Any:
 def times_of(capture: Path) -> dict[tuple[int, int, int], int]:
     """When each segment of the data's direction passed, by what it is recognised by."""
     rows = table(capture)
-    kept = rows.rows(
-        rows["forward"].values & ((rows["payload"].values > 0) | (rows["flags"].values & 3 > 0))
-    )
-    keys = zip(kept.whole("sequence"), kept.whole("ip_id"), kept.whole("timestamp"), strict=True)
-    moments = kept["time"].values
+    takes = (rows["payload"].values > 0) | (rows["flags"].values & 3 > 0)
+    kept = rows.rows(rows["forward"].values & takes)
+    names = ("sequence", "ip_id", "timestamp", "time")
+    columns = (kept.whole(name).tolist() for name in names)
     return {
-        (int(first), int(second), int(third)): int(time)
-        for (first, second, third), time in zip(keys, moments, strict=True)
+        (first, second, third): time for first, second, third, time in zip(*columns, strict=True)
     }
 
 
 @pytest.mark.browser
 def test_why_tells_each_repair_in_the_order_of_time(chromium: Page, run_directory: Path) -> None:
     staged(chromium, run_directory)
-    chains = json.loads(
-        chromium.run(
-            f"JSON.stringify({STAGE}.models.flatMap(model => [...model.isAgain.keys()]"
-            ".filter(at => model.isAgain[at] && model.data.length[at])"
-            ".map(at => whyPacket(model, at).clauses)))"
-        )
+    text = chromium.run(
+        f"JSON.stringify({STAGE}.models.flatMap(model => [...model.isAgain.keys()]"
+        ".filter(at => model.isAgain[at] && model.data.length[at])"
+        ".map(at => whyPacket(model, at).clauses)))"
     )
+    chains = json.loads(text)
     assert len(chains) > 10
     for clauses in chains:
         times = [clause["time"] for clause in clauses]
-        texts = " ".join(clause["text"] for clause in clauses)
+        first, texts = clauses[0]["text"], " ".join(clause["text"] for clause in clauses)
         assert times == sorted(times) and len(clauses) >= 3
         assert "RFC" in texts or "not known" in texts
-    assert all(
-        " lost" in chain[0]["text"]
-        or "dropped" in chain[0]["text"]
-        or "not lost" in " ".join(clause["text"] for clause in chain)
-        for chain in chains
-    )
+        assert " lost" in first or "dropped" in first or "not lost" in texts
 
 
 @pytest.mark.browser
@@ -150,10 +142,8 @@ def test_keys_step_play_and_ask(chromium: Page, run_directory: Path) -> None:
     assert chromium.run(f"{STAGE}.panel.querySelectorAll('li').length") >= 1
     chromium.key("Escape")
     assert chromium.run(f"{STAGE}.panel.hidden")
-    heads = chromium.run(
-        "[...document.querySelectorAll('.playhead')].filter(h => !h.hidden).length"
-    )
-    assert heads >= 2
+    heads = "[...document.querySelectorAll('.playhead')].filter(head => !head.hidden)"
+    assert chromium.run(f"{heads}.length") >= 2
     assert chromium.complaints == []
 
 
@@ -261,6 +251,11 @@ _MADE = """new StageModel({{ label: "", kinds: [{{ name: "new" }}],
     samples: {{ time: [{sampled}], window: [{window}], threshold: [{threshold}] }} }})"""
 
 
+def model_of(length: int, **values: object) -> str:
+    unsampled = {"acknowledged": 1000, "sampled": "", "window": "", "threshold": ""}
+    return _MADE.format(**unsampled | values, length=length, next=1000 + length)
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("acknowledged", "length", "offered", "reason"),
@@ -273,23 +268,10 @@ _MADE = """new StageModel({{ label: "", kinds: [{{ name: "new" }}],
     ],
 )
 def test_a_pause_has_its_reason(
-    chromium: Page,
-    run_directory: Path,
-    acknowledged: int,
-    length: int,
-    offered: str,
-    reason: str,
+    chromium: Page, run_directory: Path, acknowledged: int, length: int, offered: str, reason: str
 ) -> None:
     staged(chromium, run_directory)
-    model = _MADE.format(
-        acknowledged=acknowledged,
-        length=length,
-        next=1000 + length,
-        offered=offered,
-        sampled="",
-        window="",
-        threshold="",
-    )
+    model = model_of(length, acknowledged=acknowledged, offered=offered)
     assert reason in chromium.run(f"whyWaited({model}, 2)")
 
 
@@ -318,15 +300,9 @@ def test_the_limit_is_named_and_each_clause_moves_the_playhead(
     reason: str,
 ) -> None:
     staged(chromium, run_directory)
-    model = _MADE.format(
-        acknowledged=1000,
-        length=length,
-        next=1000 + length,
-        offered=offered,
-        sampled="0.03" if isinstance(window, int) else "0.03, 0.062",
-        window=window,
-        threshold=threshold,
-    )
+    sampled = "0.03" if isinstance(window, int) else "0.03, 0.062"
+    sample = {"sampled": sampled, "window": window, "threshold": threshold}
+    model = model_of(length, offered=offered, **sample)
     found = chromium.run(f"whyLimited({model}, 0.061)")
     assert reason in " ".join(clause["text"] for clause in found["clauses"])
     chromium.run(f"({STAGE}.show([{model}]), {STAGE}.go(0.0605), {STAGE}.why())")

@@ -44,16 +44,8 @@ def test_the_interval_ends_where_drawn_resamples_end_it(count: int) -> None:
     drawn = np.median(values[chance.integers(0, count, (30_000, count))], axis=1)
     tail = paired_tests._tail(count)
     slack = 5 * sqrt(tail / len(drawn))
-    assert (
-        (drawn < found.low - 1e-12).mean() - slack
-        <= tail
-        <= (drawn <= found.low + 1e-12).mean() + slack
-    )
-    assert (
-        (drawn > found.high + 1e-12).mean() - slack
-        <= tail
-        <= (drawn >= found.high - 1e-12).mean() + slack
-    )
+    for beyond in (drawn - found.low, found.high - drawn):
+        assert (beyond < -1e-12).mean() - slack <= tail <= (beyond <= 1e-12).mean() + slack
     assert found.median == np.median(values)
 
 
@@ -72,9 +64,8 @@ def test_seven_values_are_not_overconfident() -> None:
     correction.
     """
     samples = np.random.default_rng(2).normal(size=(1000, 7))
-    assert (
-        np.mean([one.low <= 0 <= one.high for one in map(median_interval, samples) if one]) > 0.94
-    )
+    found = [median_interval(sample) for sample in samples]
+    assert np.mean([one.low <= 0 <= one.high for one in found if one]) > 0.94
 
 
 @pytest.mark.parametrize("count", [99_999, 100_000])
@@ -109,9 +100,8 @@ def test_precision_is_half_the_width_by_the_median() -> None:
 @pytest.mark.parametrize("count", [1, 6, 13, 30, 50])
 def test_without_ties_the_p_is_that_of_scipys_exact_test(count: int) -> None:
     differences = np.random.default_rng(count).normal(0.3, 1, count)
-    assert signed_rank(differences) == pytest.approx(
-        wilcoxon(differences, method="exact").pvalue, rel=1e-9
-    )
+    expected = wilcoxon(differences, method="exact").pvalue
+    assert signed_rank(differences) == pytest.approx(expected, rel=1e-9)
 
 
 def test_with_ties_the_p_is_that_of_trying_all_signs() -> None:
@@ -125,9 +115,9 @@ def test_with_ties_the_p_is_that_of_trying_all_signs() -> None:
 def test_of_many_pairs_the_p_is_that_of_scipys_approximation() -> None:
     differences = np.random.default_rng(5).normal(0.1, 1, 150)
     assert signed_rank(differences) == pytest.approx(wilcoxon(differences).pvalue)
-    assert signed_rank(np.round(differences, 1)) == pytest.approx(
-        wilcoxon(np.round(differences, 1), method="asymptotic").pvalue
-    )
+    rounded = np.round(differences, 1)
+    expected = wilcoxon(rounded, method="asymptotic").pvalue
+    assert signed_rank(rounded) == pytest.approx(expected)
 
 
 def test_no_difference_has_p_1() -> None:
@@ -176,21 +166,17 @@ def test_holm_gives_the_tabulated_corrections() -> None:
     """The example of stdlib's padjust, which is R's p.adjust:
     https://stdlib.io/docs/api/latest/@stdlib/stats/padjust
     """
-    assert holm([0.319, 0.201, 0.4, 0.374, 0.113]) == pytest.approx(
-        [0.957, 0.804, 0.957, 0.957, 0.565]
-    )
+    corrected = [0.957, 0.804, 0.957, 0.957, 0.565]
+    assert holm([0.319, 0.201, 0.4, 0.374, 0.113]) == pytest.approx(corrected)
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
 
 
 def test_the_fewest_seeds_are_those_whose_smallest_p_survives_holm() -> None:
     for comparisons in (1, 2, 12, 900):
-        seeds = paired_tests.fewest_seeds(comparisons)
-        assert holm([signed_rank([1.0] * seeds)] + [1.0] * (comparisons - 1))[0] < 0.05
-        assert (
-            seeds == 6
-            or holm([signed_rank([1.0] * (seeds - 1))] + [1.0] * (comparisons - 1))[0] >= 0.05
-        )
+        seeds, others = paired_tests.fewest_seeds(comparisons), [1.0] * (comparisons - 1)
+        assert holm([signed_rank([1.0] * seeds), *others])[0] < 0.05
+        assert seeds == 6 or holm([signed_rank([1.0] * (seeds - 1)), *others])[0] >= 0.05
 
 
 @pytest.mark.parametrize("count", [6, 7, 12, 40])
@@ -247,7 +233,6 @@ def test_the_normal_limit_is_near_the_exact_critical_place(count: int) -> None:
 
 
 def test_many_pairs_have_the_interval_of_the_normal_limit() -> None:
-    exact, normal = (
-        hodges_lehmann(np.random.default_rng(3).normal(size=count)) for count in (100, 101)
-    )
+    drawn = (np.random.default_rng(3).normal(size=count) for count in (100, 101))
+    exact, normal = map(hodges_lehmann, drawn)
     assert exact[2] - exact[1] == pytest.approx(normal[2] - normal[1], rel=0.2)
