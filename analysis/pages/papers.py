@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -150,32 +150,19 @@ class FigureRequest:
         drawing = f"Kind '{self.kind}' of a {'sweep' if self.is_sweep else 'run'}"
         unknown = min(set(self.quantities) - set(QUANTITIES), default=None)
         paper, columns, key = self.size.paper, self.size.columns, (self.metric or "")[:60]
-        refusals = (
-            (
-                self.kind not in KINDS,
-                f"'{self.kind}' is no kind of figure.",
-                f"Use {', '.join(KINDS)}.",
-            ),
-            (unknown, f"'{unknown}' is no quantity of a series.", f"Use {', '.join(QUANTITIES)}."),
-            (
-                paper not in WIDTHS or columns not in (1, 2),
-                f"There is no width for {columns} columns of '{paper}'.",
-                f"Use 1 or 2 columns of {' or '.join(WIDTHS)}.",
-            ),
-            (
-                key and self.kind not in metrics,
-                f"{drawing} draws no metric, so '{key}' would be left out.",
-                f"Choose --kind {' or '.join(metrics)}, or leave --metric out.",
-            ),
-            (
-                self.quantities and self.kind not in quantities,
-                f"{drawing} draws no quantities over time.",
-                f"Choose --kind {' or '.join(quantities)}, or leave --quantity out.",
-            ),
-        )
-        for is_refused, problem, remedy in refusals:
-            if is_refused:
-                raise UsageError(problem, remedy)
+        if self.kind not in KINDS:
+            raise UsageError(f"'{self.kind}' is no kind of figure.", _use(KINDS))
+        if unknown:
+            raise UsageError(f"'{unknown}' is no quantity of a series.", _use(QUANTITIES))
+        if paper not in WIDTHS or columns not in (1, 2):
+            remedy = f"Use 1 or 2 columns of {' or '.join(WIDTHS)}."
+            raise UsageError(f"There is no width for {columns} columns of '{paper}'.", remedy)
+        if key and self.kind not in metrics:
+            problem = f"{drawing} draws no metric, so '{key}' would be left out."
+            raise UsageError(problem, _choose(metrics, "--metric"))
+        if self.quantities and self.kind not in quantities:
+            problem = f"{drawing} draws no quantities over time."
+            raise UsageError(problem, _choose(quantities, "--quantity"))
         if not self.is_sweep:
             _ = self.measure
         return self
@@ -190,6 +177,14 @@ class FigureRequest:
         if not self.metric:
             return None
         return metric(self.metric) if is_metric(self.metric) else parse(self.metric).metric
+
+
+def _use(names: Iterable[str]) -> str:
+    return f"Use {', '.join(names)}."
+
+
+def _choose(kinds: Iterable[str], option: str) -> str:
+    return f"Choose --kind {' or '.join(kinds)}, or leave {option} out."
 
 
 @dataclass(frozen=True)
