@@ -43,14 +43,9 @@ def page(chromium: Page) -> Iterator[Page]:
 def _frame(packet: Packet) -> bytes:
     _, source, destination, sequence, payload = packet
     flags = 0x18 if payload else 0x10
-    tcp = struct.pack(
-        ">HHIIBBHHH", source, destination, sequence % 2**32, 1, 5 << 4, flags, 65535, 0, 0
-    )
-    addresses = (
-        (b"\x0a\0\0\x01", b"\x0a\0\0\x02")
-        if destination == 5001
-        else (b"\x0a\0\0\x02", b"\x0a\0\0\x01")
-    )
+    header = (source, destination, sequence % 2**32, 1, 5 << 4, flags, 65535, 0, 0)
+    tcp = struct.pack(">HHIIBBHHH", *header)
+    addresses = (b"\x0a\0\0\x01", b"\x0a\0\0\x02")[:: 1 if destination == 5001 else -1]
     length = 40 + payload
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, length, 0, 0, 64, 6, 0, *addresses)
     return b"\x02" * 12 + b"\x08\x00" + ip + tcp + b"x" * payload
@@ -64,12 +59,8 @@ def build_capture() -> Callable[[list[Packet]], bytes]:
         content = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
         for packet in packets:
             frame, nanoseconds = _frame(packet), round(packet[0] * 1e9)
-            content += (
-                struct.pack(
-                    "<IIII", nanoseconds // 10**9, nanoseconds % 10**9, len(frame), len(frame)
-                )
-                + frame
-            )
+            lengths = len(frame), len(frame)
+            content += struct.pack("<IIII", *divmod(nanoseconds, 10**9), *lengths) + frame
         return content
 
     return build

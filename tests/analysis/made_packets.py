@@ -48,6 +48,8 @@ SCHEMA: dict[str, Any] = {
     "rtt": pl.Int64,
 }
 Row = dict[str, Any]
+UNMARKED: Row = dict.fromkeys(("timestamp", "echo", "rtt")) | {"sacks": [], "dsack": False}
+UNMARKED |= {"ecn": 0, "ttl": 64, "kind": 0, "in_flight": 0, "peer_in_flight": 0}
 
 
 @dataclass
@@ -100,7 +102,7 @@ class Made:
     ) -> None:
         arrives = more.pop("arrives", now + self.delay)
         stamp = START + round(now * 1e9)
-        row = {
+        row = UNMARKED | {
             "time": stamp,
             "connection": self.connection,
             "forward": forward,
@@ -109,24 +111,14 @@ class Made:
             "payload": payload,
             "window": 65535,
             "flags": 16,
-            "sacks": [],
-            "dsack": False,
-            "timestamp": None,
-            "echo": None,
             "ip_id": self._count % 65536,
-            "ecn": 0,
-            "ttl": 64,
-            "kind": 0,
-            "in_flight": 0,
-            "peer_in_flight": 0,
-            "rtt": None,
-        } | more
+            **more,
+        }
         self._count += 1
         (self.near if forward else self.far).append(row)
         if arrives is not None:
-            (self.far if forward else self.near).append(
-                row | {"time": START + round(arrives * 1e9)}
-            )
+            arrived = row | {"time": START + round(arrives * 1e9)}
+            (self.far if forward else self.near).append(arrived)
 
     def _send(self, now: float, sequence: int, kind: int) -> None:
         payload = min(MSS, self.size + 1 - sequence)
@@ -153,12 +145,8 @@ class Made:
     def _late(self, now: float, sent: tuple[int, float]) -> None:
         sequence, when = sent
         if sequence == self._una and self._since[sequence] == when and self._una <= self.size:
-            self._ssthresh, self._cwnd, self._recover, self._duplicates = (
-                max(self._cwnd / 2, 2),
-                1.0,
-                self._next,
-                0,
-            )
+            self._ssthresh, self._cwnd = max(self._cwnd / 2, 2), 1.0
+            self._recover, self._duplicates = self._next, 0
             self._sacked.clear()
             self._send(now, sequence, 4)
 
@@ -186,11 +174,8 @@ class Made:
     def _acked(self, now: float, answer: tuple[int, list[int], bool, float]) -> None:
         ack, sacks, dsack, sent = answer
         last = max((number for number in self._since if self._una <= number < ack), default=None)
-        rtt = (
-            round((now - self._since[last]) * 1e9)
-            if last is not None and last not in self._again
-            else None
-        )
+        is_timed = last is not None and last not in self._again
+        rtt = round((now - self._since[last]) * 1e9) if is_timed else None
         self._packet(sent, False, 1, ack, 0, sacks=sacks, dsack=dsack, arrives=now, rtt=rtt)
         for left, right in zip(sacks[2 * dsack :: 2], sacks[2 * dsack + 1 :: 2], strict=True):
             self._sacked.update(range(left, right, MSS))
@@ -216,25 +201,18 @@ class Made:
             self._repair(now)
 
     def _repair(self, now: float) -> None:
-        holes = (
-            [self._una]
-            if not self.sack
-            else range(self._una, max(self._sacked, default=self._una + 1), MSS)
-        )
-        for hole in holes:
-            if hole not in self._sacked and (
-                hole not in self._again or now - self._since[hole] > 4 * self.delay
-            ):
+        end = max(self._sacked, default=self._una + 1) if self.sack else self._una + 1
+        for hole in range(self._una, end, MSS):
+            is_new = hole not in self._again or now - self._since[hole] > 4 * self.delay
+            if hole not in self._sacked and is_new:
                 self._send(now, hole, 3 if self.sack else 2)
                 return
 
 
 def frame(rows: Iterable[Row]) -> pl.DataFrame:
     """The rows in the order of their times, numbered."""
-    ordered = sorted(rows, key=lambda row: row["time"])
-    return pl.DataFrame(
-        [{"number": place, **row} for place, row in enumerate(ordered, 1)], schema=SCHEMA
-    )
+    ordered = enumerate(sorted(rows, key=lambda row: row["time"]), 1)
+    return pl.DataFrame([{"number": place, **row} for place, row in ordered], schema=SCHEMA)
 
 
 def connections(numbers: Iterable[int], vantage: str = "a") -> pl.DataFrame:
@@ -260,18 +238,12 @@ def connections(numbers: Iterable[int], vantage: str = "a") -> pl.DataFrame:
 
 def both_ends(*made: Made) -> tuple[Capture, Capture]:
     """The captures at a and at b of several connections."""
-    numbers = [connection.connection for connection in made]
+    numbers = [each.connection for each in made]
+    near = table_of(frame(row for each in made for row in each.near))
+    far = table_of(frame(row for each in made for row in each.far))
     return (
-        Capture(
-            "h1-eth0",
-            table_of(frame(row for connection in made for row in connection.near)),
-            table_of(connections(numbers, "a")),
-        ),
-        Capture(
-            "h2-eth0",
-            table_of(frame(row for connection in made for row in connection.far)),
-            table_of(connections(numbers, "b")),
-        ),
+        Capture("h1-eth0", near, table_of(connections(numbers, "a"))),
+        Capture("h2-eth0", far, table_of(connections(numbers, "b"))),
     )
 
 
@@ -341,29 +313,21 @@ def read_sample(path: Path) -> Capture:
         payload = ip.len - 4 * (ip.ihl + tcp.dataofs)
         kind = 0 if payload == 0 else 3 if sequence < highest[forward] else 1
         highest[forward] = max(highest[forward], sequence + payload)
-        rows.append(
-            {
-                "time": int(packet.time * 10**9),
-                "connection": 1,
-                "forward": forward,
-                "sequence": sequence,
-                "acknowledgement": tcp.ack - base if "A" in tcp.flags else None,
-                "payload": payload,
-                "window": tcp.window << (0 if syn else scale[forward]),
-                "flags": int(tcp.flags),
-                "dsack": False,
-                "sacks": [edge - base for edge in options.get("SAck", ())],
-                "timestamp": None,
-                "echo": None,
-                "ip_id": ip.id,
-                "ecn": 0,
-                "ttl": ip.ttl,
-                "kind": kind,
-                "in_flight": 0,
-                "peer_in_flight": 0,
-                "rtt": None,
-            }
-        )
+        facts = {
+            "time": int(packet.time * 10**9),
+            "connection": 1,
+            "forward": forward,
+            "sequence": sequence,
+            "acknowledgement": tcp.ack - base if "A" in tcp.flags else None,
+            "payload": payload,
+            "window": tcp.window << (0 if syn else scale[forward]),
+            "flags": int(tcp.flags),
+            "sacks": [edge - base for edge in options.get("SAck", ())],
+            "ip_id": ip.id,
+            "ttl": ip.ttl,
+            "kind": kind,
+        }
+        rows.append(UNMARKED | facts)
     return _capture(frame(rows))
 
 

@@ -79,9 +79,8 @@ def test_a_seed_without_a_value_is_left_out() -> None:
 def test_equal_means_within_the_margin(factor: float, word: str) -> None:
     wavering = tuple(value * (1 + 0.03 * (-1) ** at) for at, value in enumerate(SIX))
     values = wavering if word == "not shown" else SIX
-    samples = ComparedSamples(
-        "the rate", "", ("a", "b"), (tuple(factor * value for value in values), SIX)
-    )
+    first = tuple(factor * value for value in values)
+    samples = ComparedSamples("the rate", "", ("a", "b"), (first, SIX))
     assert judge_equal("Is it?", samples, 0.05).word == word
 
 

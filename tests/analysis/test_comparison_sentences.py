@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, SweptFactor
@@ -114,27 +115,19 @@ def test_another_metric_than_the_claims_judges_no_claim(
     headline: HeadlineEntry | str | None, many_flows: bool, is_claimed: bool
 ) -> None:
     if isinstance(headline, str):
-        headline = HeadlineEntry(
-            metric=headline,
-            what="the throughput",
-            subject=HEADLINE.subject,
-            direction="larger",
-            against=HEADLINE.against,
-        )
+        headline = structs.replace(HEADLINE, metric=headline)
     lines = first_lines(sweep(headline), [comparison(LARGER)], samples(many_flows))
     assert lines[0].startswith("Shown: the throughput is") is is_claimed
     assert lines[0].startswith("Shown: Loss 0%: goodput at the receiver is") is not is_claimed
 
 
 def test_without_a_claim_the_first_line_counts_differences() -> None:
-    made = [comparison(LARGER), comparison(OPEN, 1)]
-    assert first_lines(sweep(), made, samples())[0] == (
-        "Shown in 1 of 2 comparisons: that goodput at the receiver differs."
-    )
-    made = [comparison(OPEN), comparison(OPEN, 1)]
-    assert first_lines(sweep(), made, samples())[0] == (
-        "Not shown in any comparison: that goodput at the receiver differs."
-    )
+    for first, beginning in (
+        (LARGER, "Shown in 1 of 2 comparisons"),
+        (OPEN, "Not shown in any comparison"),
+    ):
+        line, *_ = first_lines(sweep(), [comparison(first), comparison(OPEN, 1)], samples())
+        assert line == f"{beginning}: that goodput at the receiver differs."
     few = [comparison(replace(OPEN, count=3))]
     lines = first_lines(sweep(HEADLINE), few, samples())
     assert lines[1].startswith("Not shown: 3 seeds cannot show a difference")

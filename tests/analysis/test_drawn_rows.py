@@ -14,8 +14,8 @@ from analysis.table import ColumnTable, Whole
 from tests.analysis.captures import MadeCapture
 
 ROWS = 1000
-LATER = 40.0
-"""Seconds until the sender goes on after its pause."""
+LATER = 40.0  # seconds until the sender goes on after its pause
+Tables = tuple[ColumnTable, ColumnTable]
 
 
 def transfer(
@@ -46,7 +46,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def both(path: Path) -> tuple[ColumnTable, ColumnTable]:
+def both(path: Path) -> Tables:
     """The rows of all packets, and those that are left for pictures."""
     tables = read(path, packets=True).packet_table, limited(path).packet_table
     assert tables[0] is not None and tables[1] is not None
@@ -57,7 +57,7 @@ def values(table: ColumnTable, name: str) -> Whole:
     return table[name].known.astype(np.int64)
 
 
-def test_rows_are_bounded_and_those_of_the_capture(both: tuple[ColumnTable, ColumnTable]) -> None:
+def test_rows_are_bounded_and_those_of_the_capture(both: Tables) -> None:
     whole, some = both
     assert len(some) <= ROWS < len(whole) / 5
     rows = whole.rows(np.isin(values(whole, "number"), values(some, "number")))
@@ -65,26 +65,24 @@ def test_rows_are_bounded_and_those_of_the_capture(both: tuple[ColumnTable, Colu
         assert rows[name].to_list() == some[name].to_list()
 
 
-def test_every_retransmission_stays(both: tuple[ColumnTable, ColumnTable]) -> None:
+def test_every_retransmission_stays(both: Tables) -> None:
     again = [values(table, "number")[values(table, "kind") > 1].tolist() for table in both]
     assert again[0] == again[1]
     assert len(again[0]) == 30
 
 
 @pytest.mark.parametrize("name", ["payload", "window", "in_flight", "peer_in_flight", "rtt"])
-def test_the_least_and_greatest_values_stay(
-    name: str, both: tuple[ColumnTable, ColumnTable]
-) -> None:
+def test_the_least_and_greatest_values_stay(name: str, both: Tables) -> None:
     whole, some = (values(table, name) for table in both)
     assert (whole.min(), whole.max()) == (some.min(), some.max())
 
 
-def test_both_ends_of_a_pause_stay(both: tuple[ColumnTable, ColumnTable]) -> None:
+def test_both_ends_of_a_pause_stay(both: Tables) -> None:
     longest = [int(np.diff(values(table, "time")).max()) for table in both]
     assert longest[0] == longest[1] > LATER * 1e9
 
 
-def test_bytes_and_segments_are_of_all(both: tuple[ColumnTable, ColumnTable]) -> None:
+def test_bytes_and_segments_are_of_all(both: Tables) -> None:
     whole, some = both
     sent, every = (table.rows(table["forward"].values) for table in (some, whole))
     payload = np.cumsum(values(every, "payload")) + 1  # the SYN
@@ -103,18 +101,12 @@ def test_the_page_states_it_and_draws_runs_of_neighbours(path: Path) -> None:
     [whole] = all_directions([Capture.of("long", read(path, packets=True))])[:1]
     [some] = all_directions([capture])[:1]
     assert (some.payload, some.start) == (whole.payload, whole.start)
-    strokes = [
-        layer
-        for view in webpage.views([capture])
-        for graph in view.graphs
-        if graph.key == "time_sequence"
-        for layer in graph.layers
-        if layer.look == "data"
-    ]
-    assert strokes[0].end is not None and strokes[0].top is not None
+    graphs = {graph.key: graph for graph in webpage.views([capture])[0].graphs}
+    strokes = next(layer for layer in graphs["time_sequence"].layers if layer.look == "data")
+    assert strokes.end is not None and strokes.top is not None
     # No stroke leads over the pause, and together they cover all bytes.
-    assert (np.asarray(strokes[0].end) - strokes[0].x).max() < LATER * 1e9
-    assert (strokes[0].y[1:] <= strokes[0].top[:-1]).all()
+    assert (np.asarray(strokes.end) - strokes.x).max() < LATER * 1e9
+    assert (strokes.y[1:] <= strokes.top[:-1]).all()
 
 
 def test_of_too_many_connections_some_have_all_rows(tmp_path: Path) -> None:
@@ -130,8 +122,7 @@ def test_of_too_many_connections_some_have_all_rows(tmp_path: Path) -> None:
 def test_a_small_capture_keeps_all(tmp_path: Path) -> None:
     reading = limited(transfer(MadeCapture(), 100).write(tmp_path))
     assert reading.thinned is None
-    assert reading.packet_table is not None
-    assert len(reading.packet_table) == 204
+    assert reading.packet_table is not None and len(reading.packet_table) == 204
 
 
 def test_too_many_retransmissions_share_rows_which_the_page_states(tmp_path: Path) -> None:
@@ -149,5 +140,4 @@ def test_connections_that_cannot_be_thinned_keep_a_row_each(tmp_path: Path) -> N
     for number in range(ROWS + 50):
         capture.flow(ports=(4000 + number, 80)).a.syn(0.001 * number)
     reading = limited(capture.write(tmp_path), connections=2 * ROWS)
-    assert reading.packet_table is not None
-    assert len(reading.packet_table) == ROWS + 50
+    assert reading.packet_table is not None and len(reading.packet_table) == ROWS + 50

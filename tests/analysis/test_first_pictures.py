@@ -39,9 +39,8 @@ def made_results(spec: ExperimentSpec, folder: Path) -> RunResults:
 
 def made_trial(run: Any, trial: Any, name: str, value: float) -> Measured:
     texts = ["", *(flow.name for flow in run.flows)]
-    keys = (
-        [metric(name)] if is_metric(name) else [parse(name).of_flow(flow).metric for flow in texts]
-    )
+    keys = [metric(name)] if is_metric(name) else []
+    keys = keys or [parse(name).of_flow(flow).metric for flow in texts]
     column = name.removeprefix("metric.")
     flows = tuple(FlowMeasures(flow, {column: value}, (), ()) for flow in run.flows)
     return Measured(trial, dict.fromkeys(keys, value), flows)

@@ -17,8 +17,7 @@ from analysis.graphs.layers import GraphGroup, PaperSize
 from analysis.graphs.paper import paper_figure
 from analysis.reporting.over_seeds import QUANTITIES, SeriesPanel, banded
 
-PAGE = 9.1
-"""Inches of the text of a page: ACM's acmart sigconf has 9.15, IEEE's transactions 9.6."""
+PAGE = 9.1  # inches of a page's text: ACM's acmart sigconf has 9.15, IEEE's transactions 9.6
 
 
 def series(panels: int, title: str, names: tuple[str, ...]) -> GraphGroup:
@@ -35,12 +34,9 @@ def words(figure: Figure) -> list[tuple[str, Bbox]]:
     """Return all texts that are drawn, with their places."""
     figure.draw_without_rendering()
     hidden = {id(text) for axes in figure.axes for text in _hidden(axes)}
-    drawn = [
-        each
-        for each in figure.findobj(Text)
-        if isinstance(each, Text) and id(each) not in hidden and each.get_visible()
-    ]
-    return [(each.get_text(), each.get_window_extent()) for each in drawn if each.get_text()]
+    texts = [each for each in figure.findobj(Text) if isinstance(each, Text) and each.get_text()]
+    drawn = [each for each in texts if id(each) not in hidden and each.get_visible()]
+    return [(each.get_text(), each.get_window_extent()) for each in drawn]
 
 
 def _hidden(axes: Axes) -> Iterator[Artist]:

@@ -15,29 +15,22 @@ NAN = json.loads("NaN")
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    rows = [
-        row(
-            1.0,
-            f"{HOSTILE}{at}",
-            x=float(at),
-            **dict.fromkeys(
-                ("quantity", "unit", "series", "published_note", "why", "command"), HOSTILE
-            ),
-        )
-        for at in range(3)
-    ]
+    names = ("quantity", "unit", "series", "published_note", "why", "command")
+    said = dict.fromkeys(names, HOSTILE)
+    rows = [row(1.0, f"{HOSTILE}{at}", x=float(at), **said) for at in range(3)]
     texts = dict.fromkeys(("name", "claim", "source", "year"), HOSTILE)
     settings = [dict.fromkeys(("name", "value", "reason"), HOSTILE)]
     plot = {"kind": "loglog", "x": HOSTILE, "x_unit": HOSTILE, "series": HOSTILE}
     hostile = study(*rows, profile=settings, notes=[HOSTILE], plot=plot, **texts)
-    result = run(
-        write(tmp_path, hostile, mode=HOSTILE, digests={HOSTILE: HOSTILE}, started=HOSTILE)
-    )
-    page = (tmp_path / "reproduction.html").read_text()
+    digests = {HOSTILE: HOSTILE}
+    result = run(write(tmp_path, hostile, mode=HOSTILE, digests=digests, started=HOSTILE))
     assert result.exit_code == 0, result.output
     page = (tmp_path / "reproduction.html").read_text()
     assert page.count("<script") == 2 and "alert(1)</script>" not in page
     assert "\x1b" not in result.output + page + (tmp_path / "reproduction.csv").read_text()
+
+
+ODD = b'{"format": 1, "studies": [7, {"rows": 3, "profile": 3, "failures": "x", "plot": []}]}'
 
 
 @pytest.mark.parametrize(
@@ -49,13 +42,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
         (b"{}", "reproduction.json is empty"),
         (b'{"format": 2}', "git pull"),
         (b'{"format": 1, "status": "complete"}', "lists no study"),
-        (
-            (
-                b'{"format": 1, "studies": [7, {"rows": 3, "profile": 3, "failures": "x", "plot":'
-                b" []}]}"
-            ),
-            "has no row",
-        ),
+        (ODD, "has no row"),
     ],
 )
 def test_a_broken_file_gives_one_clear_sentence(
@@ -95,13 +82,13 @@ def test_values_that_are_none_are_left_out_and_said(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert [row["today_runs"] for row in table(tmp_path)] == ["1", "1", "6", "0", "6"]
     assert "Some values of 'a'" not in result.output  # null is a seed that gave none
-    for said in (
+    sentences = (
         "Some values of 'b'",
         "Some values of 'd'",
         "number of 'c'",
         "several rows for 'a'",
-        "read in part",
-    ):
+    )
+    for said in (*sentences, "read in part"):
         assert result.output.count(said) == 1, said
 
 
