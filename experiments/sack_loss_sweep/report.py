@@ -54,7 +54,7 @@ class LossLine:
 
 def published_lines() -> list[LossLine]:
     rows = (row.values() for row in published_rows(Path(__file__).with_name("published.csv")))
-    return [LossLine(sack == "1", *map(float, figures)) for sack, *figures in rows]
+    return [LossLine(sack == "1", *map(float, figures[:5])) for sack, *figures in rows]
 
 
 def measured_lines(sweep: SweepRecord, cells: Sequence[SweptCell]) -> list[LossLine]:
