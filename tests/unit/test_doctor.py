@@ -105,83 +105,65 @@ def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(machine_with) 
     )
 
 
+CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+TIMERS, LOAD, FREE = "proc/timer_list", "proc/loadavg", "proc/meminfo"
+STAT, VENDOR, STATUS = "proc/stat", "sys/class/dmi/id/sys_vendor", "proc/self/status"
+PRODUCT, RELEASE = "sys/class/dmi/id/product_name", "proc/sys/kernel/osrelease"
+SECURE_BOOT, LOCKDOWN = doctor._SECURE_BOOT.lstrip("/"), "sys/kernel/security/lockdown"
+PRESSURE = {
+    LOAD: "1 1 1 1/9 9",
+    "proc/pressure/cpu": "some avg10=1.00 avg60=44.00 avg300=1.00 total=1",
+}
+
+
+def resolution(nanoseconds: int) -> str:
+    return f" .resolution:     {nanoseconds} nsecs\n"
+
+
 @pytest.mark.parametrize(
-    ("file", "text", "state"),
+    ("check", "files", "state", "said"),
     [
-        (doctor._SECURE_BOOT, "\6\0\0\0\1", "warning"),
-        (doctor._SECURE_BOOT, "\6\0\0\0\0", "ok"),
-        ("sys/kernel/security/lockdown", "none [integrity] confidentiality", "warning"),
-        ("sys/kernel/security/lockdown", "[none] integrity confidentiality", "ok"),
+        (doctor.module_signatures, {SECURE_BOOT: "\6\0\0\0\1"}, "warning", "refuses"),
+        (doctor.module_signatures, {SECURE_BOOT: "\6\0\0\0\0"}, "ok", ""),
+        (doctor.module_signatures, {LOCKDOWN: "none [integrity] confidentiality"}, "warning", ""),
+        (doctor.module_signatures, {LOCKDOWN: "[none] integrity confidentiality"}, "ok", ""),
+        (doctor.clock, {CLOCK: "tsc", TIMERS: resolution(1)}, "ok", "tsc, timers to 1 ns."),
+        (doctor.clock, {CLOCK: "hpet", TIMERS: resolution(1)}, "warning", ""),
+        (doctor.clock, {CLOCK: "tsc", TIMERS: resolution(4_000_000)}, "problem", "finer"),
+        (doctor.virtual_machine, {}, "ok", "None"),
+        (doctor.virtual_machine, {VENDOR: "Xen", STAT: "cpu 50 0 25 25 0 0 0 0 0 0\n"}, "ok", ""),
+        (
+            doctor.virtual_machine,
+            {VENDOR: "Xen", STAT: "cpu 50 0 25 20 0 0 0 5 0 0\n"},
+            "warning",
+            "since its start 5.0 % of the processors was stolen.",
+        ),
+        (doctor.virtual_machine, {PRODUCT: "VirtualBox"}, "warning", "milliseconds late"),
+        (doctor.load, {LOAD: "0.5 1 1 1/9 9"}, "ok", "Load 0.5 on 2 processors."),
+        (doctor.load, {LOAD: "2.5 1 1 1/9 9"}, "warning", ""),
+        (doctor.load, PRESSURE, "warning", ", 44 % pressure. Native"),
+        (doctor.available_memory, {FREE: "MemAvailable:  4000000 kB"}, "ok", ""),
+        (doctor.available_memory, {FREE: "MemAvailable:  400000 kB"}, "warning", "390 MiB"),
+        (doctor.privileges, {STATUS: "CapEff:\t00000000a80425fb"}, "problem", "container"),
+        (doctor.privileges, {STATUS: ALL_CAPABILITIES}, "ok", ""),
+        (doctor.container, {}, "ok", "None."),
+        (doctor.windows, {RELEASE: "6.1.0-56-amd64\n"}, "ok", ""),
+        (doctor.windows, {RELEASE: "4.4.0-19041-Microsoft\n"}, "problem", "WSL 1"),
+        (doctor.windows, {RELEASE: "5.15.90.1-microsoft-standard-WSL2\n"}, "warning", "no netem"),
     ],
 )
-def test_secure_boot_and_lockdown(machine_with, file: str, text: str, state: str) -> None:
-    assert doctor.module_signatures(machine_with({file.lstrip("/"): text})).state == state
+def test_a_check_reads_files(machine_with, check, files, state: str, said: str) -> None:
+    finding = check(machine_with(files))
+    assert finding.state == state and said in finding.said
 
 
-CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
-
-
-@pytest.mark.parametrize(
-    ("source", "nanoseconds", "state"),
-    [("tsc", 1, "ok"), ("hpet", 1, "warning"), ("tsc", 4_000_000, "problem")],
-)
-def test_clocks(machine_with, source: str, nanoseconds: int, state: str) -> None:
-    timers = f" .resolution:     {nanoseconds} nsecs\n"
-    assert doctor.clock(machine_with({CLOCK: source, "proc/timer_list": timers})).state == state
-
-
-def test_virtual_machines_and_what_is_known_of_them(machine_with) -> None:
-    assert doctor.virtual_machine(machine_with()).state == "ok"
-    quiet = machine_with(
-        {"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 25 0 0 0 0 0 0\n"}
-    )
-    assert doctor.virtual_machine(quiet).state == "ok"
-    stolen = machine_with(
-        {"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 20 0 0 0 5 0 0\n"}
-    )
-    assert (
-        doctor.virtual_machine(stolen).state == "warning"
-        and "5.0 %" in doctor.virtual_machine(stolen).said
-    )
-    box = machine_with({"sys/class/dmi/id/product_name": "VirtualBox"})
-    assert "milliseconds late" in doctor.virtual_machine(box).said
-
-
-def test_load_memory_and_disk(machine_with) -> None:
-    idle = {"proc/loadavg": "0.5 1 1 1/9 9", "proc/meminfo": "MemAvailable:  4000000 kB"}
-    assert (
-        doctor.load(machine_with(idle)).state
-        == doctor.available_memory(machine_with(idle)).state
-        == "ok"
-    )
-    assert doctor.load(machine_with({"proc/loadavg": "2.5 1 1 1/9 9"})).state == "warning"
-    pressed = {
-        "proc/loadavg": "1 1 1 1/9 9",
-        "proc/pressure/cpu": "some avg10=1.00 avg60=44.00 avg300=1.00 total=1",
-    }
-    assert (
-        "44 %" in doctor.load(machine_with(pressed)).said
-        and doctor.load(machine_with(pressed)).state == "warning"
-    )
-    assert (
-        doctor.available_memory(machine_with({"proc/meminfo": "MemAvailable:  400000 kB"})).state
-        == "warning"
-    )
+def test_disks_users_and_processors(machine_with) -> None:
     assert doctor.free_disk(machine_with(), "/not/there/yet", 1).state == "ok"
     assert doctor.free_disk(machine_with(), "/not/there/yet", 2**62).state == "problem"
-
-
-def test_who_asks_and_where(machine_with) -> None:
+    assert doctor.privileges(machine_with(user=1000)).state == "problem"
     other = doctor.architecture(machine_with(architecture="aarch64"))
     assert other.state == "problem" and "Captures can be analyzed" in other.said
     assert "vagrant up" in other.remedy
-    assert doctor.privileges(machine_with(user=1000)).state == "problem"
-    assert (
-        doctor.privileges(machine_with({"proc/self/status": "CapEff:\t00000000a80425fb"})).state
-        == "problem"
-    )
-    assert doctor.privileges(machine_with({"proc/self/status": ALL_CAPABILITIES})).state == "ok"
-    assert doctor.container(machine_with()).state == "ok"
 
 
 def test_a_mark_of_docker_alone_makes_no_container(machine_with) -> None:
@@ -224,16 +206,6 @@ def test_a_processor_that_is_too_old_for_the_libraries(machine_with) -> None:
     old = machine_with({"proc/cpuinfo": "flags\t\t: fpu sse2 ssse3\nbugs: sse4_2\n"})
     finding = doctor.instructions(old)
     assert finding.state == "warning" and "no sse4_1, sse4_2, popcnt:" in finding.said
-
-
-def test_windows(machine_with) -> None:
-    release = "proc/sys/kernel/osrelease"
-    assert doctor.windows(machine_with({release: "6.1.0-56-amd64\n"})).state == "ok"
-    assert doctor.windows(machine_with({release: "4.4.0-19041-Microsoft\n"})).state == "problem"
-    assert (
-        "no netem"
-        in doctor.windows(machine_with({release: "5.15.90.1-microsoft-standard-WSL2\n"})).said
-    )
 
 
 def test_tools_with_their_versions_or_the_command_that_installs_them(machine_with) -> None:
