@@ -42,8 +42,8 @@ _DEVICES |= {"tty": (5, 0)}
 _TCPDUMP = "tcpdump:x:0:0::/:/bin/false\n"
 """The user that tcpdump would become; the image has no other than root."""
 _LINKS = {"fd": "/proc/self/fd", "ptmx": "pts/ptmx"}
-_LINKS |= {name: f"/proc/self/fd/{number}" for number, name in enumerate(("stdin", "stdout"))}
-_LINKS |= {"stderr": "/proc/self/fd/2"}
+_STREAMS = ("stdin", "stdout", "stderr")
+_LINKS |= {name: f"/proc/self/fd/{number}" for number, name in enumerate(_STREAMS)}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

@@ -116,8 +116,7 @@ def loaded(modules: Sequence[KernelModule], job: JobContext) -> Iterator[list[di
 
 def _row(module: KernelModule, job: JobContext) -> dict[str, Any]:
     """Return what /proc/modules and TCP say of a module."""
-    names = available_algorithms()
-    if module.algorithm not in names:
+    if module.algorithm not in (names := available_algorithms()):
         problem = f"{module.name} is loaded, but TCP knows no '{module.algorithm}'"
         remedy = "Its init function must return tcp_register_congestion_control(&...)."
         raise TcplabError(f"{problem}: there are {', '.join(names)}.", remedy)

@@ -244,9 +244,8 @@ def options_of(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[
     """Return the options of the interface's qdisc with that handle. Raises TcplabError."""
     for row in rows:
         if row.get("dev") == interface and row.get("handle") == handle:
-            options: dict[str, Any] = row.get("options", {})
-            return options
-    own = [f"{row['kind']} {row['handle']}" for row in rows if row.get("dev") == interface]
+            return dict(row.get("options", {}))
+    own = (f"{row['kind']} {row['handle']}" for row in rows if row.get("dev") == interface)
     present = ", ".join(own) or "none"
     problem = f"{interface}: qdisc {handle} was asked for, the kernel has {present}."
     remedy = "Look at the tc lines in log.txt; a kernel without netem, tbf or pfifo shapes no link."

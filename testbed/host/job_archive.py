@@ -97,10 +97,9 @@ def _own_files(name: str) -> list[Path]:
     if not _MODULE.fullmatch(name):
         return []
     place = CODE.joinpath(*name.split("."))
-    sources = [file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()]
-    data = [file for ending in _DATA if (file := place.with_suffix(ending)).is_file()]
-    if sources:
-        return [*sources[:1], *data]
+    sources = filter(Path.is_file, (place.with_suffix(".py"), place / "__init__.py"))
+    if source := next(sources, None):
+        return [source, *filter(Path.is_file, map(place.with_suffix, _DATA))]
     # The Rust sources of core/, or in an installed copy a library such as _core.abi3.so.
     rust = sorted((place.parent / place.name.lstrip("_") / "src").glob("*.rs"))
     return rust or sorted(place.parent.glob(f"{place.name}.*so"))

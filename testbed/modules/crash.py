@@ -195,17 +195,16 @@ def lacks_backtrace(error: TcplabError, out: Path, kernel: KernelChoice) -> bool
 
 def accounting_lab(out: Path, ready: Lab, progress: Progress) -> Lab:
     """Return the lab for another run: built now, if memory is used up, with accounting."""
-    report = BuildReport()
 
-    def step(text: str, share: float | None = None) -> None:
-        done = f" ({share:.0%})" if share else ""
-        progress(f"Finding who holds the memory: {text}{done}", 0.0)
+    class PhaseOfTheRun(BuildReport):
+        def step(self, text: str, share: float | None = None) -> None:
+            done = f" ({share:.0%})" if share else ""
+            progress(f"Finding who holds the memory: {text}{done}", 0.0)
 
-    report.step = step  # type: ignore[method-assign]
     if _MEMORY_GONE.search(_console(out)):
         with suppress(TcplabError):
             if accounting := accounting_kernel(ready.choice):
-                return lab(report, kernel=accounting)
+                return lab(PhaseOfTheRun(), kernel=accounting)
     return ready
 
 

@@ -219,11 +219,10 @@ class SandboxChoice:
     @property
     def missing(self) -> str:
         """A sentence on limits of the guest that this kernel lacks; may be empty."""
-        if self.landlock >= _FULL_LANDLOCK:
-            return ""
         if not self.landlock:
             return "This kernel has no Landlock: one layer of the sandbox is missing."
-        return f"This kernel's Landlock has version {self.landlock}: it does not restrict signals."
+        old = f"This kernel's Landlock has version {self.landlock}: it does not restrict signals."
+        return old if self.landlock < _FULL_LANDLOCK else ""
 
     def as_data(self) -> dict[str, Any]:
         """Return the entry of a manifest: name, Landlock's version, refused and missing."""

@@ -191,51 +191,43 @@ def test_the_lock_of_a_killed_build_is_free(
     assert report.notes == []
 
 
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({"TCPLAB_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "/a"),
-        ({"XDG_CACHE_HOME": "/b"}, "/b/tcplab"),
-    ],
-)
-def test_where_the_cache_is(
-    environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("TCPLAB_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert cache.folder() == Path(expected)
+BESIDE_THE_CODE = CODE / ".cache" / "tcplab"
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The user's home, without variables that name another folder."""
+    monkeypatch.delenv("TCPLAB_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_where_the_cache_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cache.folder() == home / ".cache" / "tcplab"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/b")
+    assert cache.folder() == Path("/b/tcplab")
+    monkeypatch.setenv("TCPLAB_CACHE", "/a")
+    assert cache.folder() == Path("/a")
 
 
 def test_a_user_without_a_home_has_the_cache_beside_the_code(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("TCPLAB_CACHE", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
-    assert cache.folder() == CODE / ".cache" / "tcplab"
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache.folder() == tmp_path / ".cache" / "tcplab"
-
-
-def test_a_user_whom_the_system_does_not_know_has_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TCPLAB_CACHE", "XDG_CACHE_HOME", "HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
-    assert cache.folder() == CODE / ".cache" / "tcplab"
+    monkeypatch.setenv("HOME", str(home / "nowhere"))
+    assert cache.folder() == BESIDE_THE_CODE
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)  # the system does not know the user
+    assert cache.folder() == BESIDE_THE_CODE
 
 
 def test_a_cache_in_a_home_that_is_read_only_serves(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("TCPLAB_CACHE", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert cache.folder() == CODE / ".cache" / "tcplab"
-    (tmp_path / ".cache/tcplab").mkdir(parents=True)
-    assert cache.folder() == tmp_path / ".cache/tcplab"
+    assert cache.folder() == BESIDE_THE_CODE
+    (home / ".cache/tcplab").mkdir(parents=True)
+    assert cache.folder() == home / ".cache/tcplab"
 
 
 def test_the_compiler_is_in_the_place_but_not_in_the_key(oven: Any, report: Any) -> None:
@@ -273,10 +265,15 @@ def test_what_a_release_brings_is_used_where_it_is_and_never_built(
         cache.ready(recipe, report)
 
 
-def test_an_entry_that_comes_with_the_code_is_used_until_its_recipe_changes(
-    oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def prebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(cache, "PREBUILT", tmp_path / "prebuilt")
+    return tmp_path / "prebuilt"
+
+
+def test_an_entry_that_comes_with_the_code_is_used_until_its_recipe_changes(
+    oven: Any, report: Any, prebuilt: Path
+) -> None:
     recipe = oven.recipe()
     assert cache.manifest_of(recipe) is None
     made = cache.ready(recipe, report)
@@ -293,9 +290,8 @@ def test_an_entry_that_comes_with_the_code_is_used_until_its_recipe_changes(
 
 
 def test_a_damaged_entry_is_unpacked_again_and_damaged_code_is_refused(
-    oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    oven: Any, report: Any, prebuilt: Path
 ) -> None:
-    monkeypatch.setattr(cache, "PREBUILT", tmp_path / "prebuilt")
     recipe = oven.recipe()
     cache.pack_prebuilt(recipe.name, recipe.outputs, cache.ready(recipe, report).folder)
     shutil.rmtree(recipe.place)
@@ -304,21 +300,20 @@ def test_a_damaged_entry_is_unpacked_again_and_damaged_code_is_refused(
     cache.ready(recipe, report)
     assert oven.built == ["cake"] and "sweet" in (recipe.place / "slice").read_text()
     shutil.rmtree(recipe.place)
-    (tmp_path / "prebuilt/cake/slice.xz").write_bytes(lzma.compress(b"another"))
+    (prebuilt / "cake/slice.xz").write_bytes(lzma.compress(b"another"))
     with pytest.raises(TcplabError, match=r"differs from its SHA-256.*git checkout"):
         cache.ready(recipe, report)
 
 
 def test_entries_that_come_with_the_code_are_compared_with_a_new_build(
-    oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    oven: Any, report: Any, prebuilt: Path
 ) -> None:
-    monkeypatch.setattr(cache, "PREBUILT", tmp_path / "prebuilt")
     recipe = oven.recipe()
     with pytest.raises(TcplabError, match="release --prebuilt"):
         cache.differences(recipe, report)
     cache.pack_prebuilt(recipe.name, recipe.outputs, cache.ready(recipe, report).folder)
     assert cache.differences(recipe, report) == []
     other = oven.recipe(content="salt")
-    manifest = tmp_path / "prebuilt/cake/manifest.json"
+    manifest = prebuilt / "cake/manifest.json"
     manifest.write_text(manifest.read_text().replace(recipe.key, other.key))
     assert cache.differences(other, report) == ["slice"]
