@@ -92,7 +92,7 @@ _CLI = f"{PREFIX}experiments.cli"
 _MODULES = {
     f"{_CLI}.kernel": ("packetdrill",),
     f"{_CLI}.machine": (
-        *("report", "completion", "doctor", "clean"),
+        *("report", "completion", "doctor", "clean", "bench"),
         *("docs", "lock", "man", "release"),
     ),
     f"{_CLI}.repeat": ("reproduce", "verify"),

@@ -57,8 +57,7 @@ def _verify_sweep(folder: Path) -> int:
     """Repeat all points in a new store, and compare rows and series; return the exit status."""
     from experiments.cli.sweep import sweep
     from experiments.sweep.definition import plan, typed_definition
-    from experiments.sweep.progress import watching
-    from experiments.sweep.run import runner_for
+    from experiments.sweep.run import runner_for, watching
     from experiments.sweep.verify import SweepToRepeat, repeat_sweep
 
     known = SweepToRepeat.of(folder)

@@ -86,8 +86,7 @@ def _cached(planned: Plan, out: Path) -> int:
 
 
 def carried(preset: Preset, runner: PointRunner, out: Path, title: str) -> Path:
-    from experiments.sweep.progress import watching
-    from experiments.sweep.run import carry_out
+    from experiments.sweep.run import carry_out, watching
 
     with watching(title) as watch:
         try:

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from experiments.run.session import lab_facts, ready_lab
 from experiments.sweep.point import Point, Record
-from experiments.sweep.progress import watching
-from experiments.sweep.run import runner_for
+from experiments.sweep.run import runner_for, watching
 from experiments.sweep.store import results
 from labs.definition.answers import examples_of
 from labs.definition.assignment import Course, Variant, nominal_variant

@@ -9,8 +9,7 @@ from pathlib import Path
 from experiments.run.session import ready_lab
 from experiments.study.grid import Combination
 from experiments.sweep.point import Point
-from experiments.sweep.progress import watching
-from experiments.sweep.run import runner_for
+from experiments.sweep.run import runner_for, watching
 from experiments.sweep.store import results
 from labs.definition.answers import OwnParts, examples_of
 from labs.definition.assignment import SELF_STUDY, Course, Variant, nominal_variant

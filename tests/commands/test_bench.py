@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.cli import bench as benchmark
-from experiments.cli.bench import CASES, MeasuredCase, _counts
+from experiments.cli import machine
 from experiments.cli.commands import tcplab
+from experiments.cli.machine import CASES, MeasuredCase, _counts
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/concepts/virtual-time.md"
 
@@ -47,8 +47,8 @@ def test_a_sweep_counts_its_points(tmp_path: Path) -> None:
 
 def test_the_command_prints_a_row_for_each_case(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = MeasuredCase(2019, 1, 2, 1, 2.2, 69_000_000)
-    monkeypatch.setattr(benchmark, "ready_lab", lambda: None)
-    monkeypatch.setattr(benchmark, "_measured", lambda _words: measured)
+    monkeypatch.setattr(machine, "ready_lab", lambda: None)
+    monkeypatch.setattr(machine, "_measured", lambda _words: measured)
     printed = CliRunner().invoke(tcplab, ["bench", "--quick"])
     assert printed.exit_code == 0, printed.output
     rows = [line.split("│")[1:-1] for line in printed.output.splitlines() if "2,019" in line]

@@ -141,7 +141,7 @@ NAMED = {
     "experiments.run.report": "a program, which `command` names with the prefix",
     "testbed.host.__init__": "its own, from which the prefix follows",
     "testbed.lab.environment": "a program, as the report",
-    "experiments.cli.bench": "the same",
+    "experiments.cli.machine": "the same",
 }
 
 

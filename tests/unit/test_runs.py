@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from experiments.cli.runs import runs
-from experiments.sweep.progress import watching
-from experiments.sweep.run import PointRunner
+from experiments.sweep.run import PointRunner, watching
 from experiments.sweep.store import FILE, results
 from labs.measuring.references import References
 from tests.unit.made_sweeps import LAB, Engine, carry, record, sack_plan, steady

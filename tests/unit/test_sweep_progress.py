@@ -12,12 +12,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from experiments.cli.sweep import _patience
-from experiments.sweep import progress
+from experiments.sweep import run
 from experiments.sweep.definition import SweepDefinition, plan
 from experiments.sweep.point import Point, Record
-from experiments.sweep.progress import PrintedProgress
 from experiments.sweep.results import GridSweep
-from experiments.sweep.run import PointRunner, carry_out
+from experiments.sweep.run import PointRunner, PrintedProgress, carry_out
 from tests.unit.made_sweeps import LAB, Engine, record, sack_plan
 
 
@@ -54,7 +53,7 @@ def counting(points: int) -> Iterator[tuple[PrintedProgress, list[Point], io.Str
 def test_the_count_ends_at_its_full_number_when_later_batches_are_partly_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(progress, "_BETWEEN", -1.0)
+    monkeypatch.setattr(run, "_BETWEEN", -1.0)
     with counting(24) as (shown, points, out):
         shown.wanted(12, 0)
         for point in points[:12]:
@@ -69,7 +68,7 @@ def test_the_last_count_is_printed_once_others_were(monkeypatch: pytest.MonkeyPa
     with counting(3) as (shown, points, out):
         shown.wanted(3, 0)
         for point, between in zip(points, (-1.0, 1e9, 1e9), strict=True):
-            monkeypatch.setattr(progress, "_BETWEEN", between)
+            monkeypatch.setattr(run, "_BETWEEN", between)
             shown.ended(point, record(1.0))
         counts = [line.partition(",")[0] for line in out.getvalue().splitlines()[1:]]
     assert counts == ["1 of 3 points", "3 of 3 points"]
