@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +128,6 @@ def compare_command(
     Exits with 0 without a difference, 3 with one, 1 or 2 after a failure.
     """
     from experiments.sweep.kernels import KernelPair, chosen_cases, comparison_of
-    from experiments.sweep.run import runner_for
 
     cases = chosen_cases(names)
     kernels = KernelPair(str(chosen(old)), str(chosen(new)))
@@ -141,10 +139,10 @@ def compare_command(
                 program = packetdrill_program(report)
         except TcplabError as error:
             click.echo(f"Without the kernels' own scripts: {error}", err=True)
-    runner = runner_for(ready_lab(kernels), [case.spec for case in cases], workers)
-    runner = replace(runner, wall_seconds=_LONGEST)
+    ready_lab(kernels)
     asked = comparison_of(kernels, cases, range(1, seeds + 1), program)
-    folder = carried(asked, runner, out, "compare")
+    more: dict[str, Any] = {"wall_seconds": _LONGEST, "workers": workers, "kernels": kernels}
+    folder = carried(asked, [case.spec for case in cases], out, "compare", **more)
     raise SystemExit(make_page("kernels", folder) or _status(folder))
 
 

@@ -1,8 +1,8 @@
 """`tcplab verify` and `tcplab reproduce`."""
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +11,6 @@ from experiments.cli.run import RunProgress
 from experiments.cli.sweep import carried
 from experiments.run.request import RunRequest
 from experiments.run.session import ready_lab
-from experiments.run.store import require_writable
 from experiments.run.verify import repeat, require_lab, to_repeat
 from experiments.spec import DEFAULT_KERNEL
 from testbed.host.job_archive import code_digest
@@ -97,18 +96,14 @@ def reproduce(
     from experiments.study.points import period_kernels as built_of_the_time
     from experiments.study.published import chosen
     from experiments.sweep.reproduce import Reproduction
-    from experiments.sweep.run import runner_for
-    from experiments.sweep.store import take_known
     from testbed.lab.kernel import choice
 
     wanted = chosen(quick, names, texts)
     on = str(choice.chosen(kernel or DEFAULT_KERNEL))
     kernels = built_of_the_time(wanted) if period_kernels else {}
     asked = Reproduction(wanted, quick, names, texts, on, kernels)
-    needed = [each.spec for times in asked.combinations.values() for each in times.values()]
-    require_writable(out)
-    take_known(known, out)
-    ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
-    runner = replace(runner_for(ready, needed, workers), wall_seconds=_LONGEST)
-    folder = carried(asked, runner, out, "reproduce")
+    specs = [each.spec for times in asked.combinations.values() for each in times.values()]
+    more: dict[str, Any] = {"kernels": [on, *(spec.kernel for spec in specs)]}
+    more |= {"workers": workers, "known": known}
+    folder = carried(asked, specs, out, "reproduce", wall_seconds=_LONGEST, **more)
     raise SystemExit(print_page("reproduction", folder, strict=strict, as_json=as_json))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,9 @@ from topologies.units import Duration
 
 if TYPE_CHECKING:
     from experiments.run.request import RunOptions
+    from experiments.spec import ExperimentSpec
     from experiments.sweep.definition import Plan
-    from experiments.sweep.run import PointRunner, Preset
+    from experiments.sweep.run import Preset
 
 
 @click.command()
@@ -41,6 +42,7 @@ def sweep(
 ) -> None:
     """Run an experiment over a grid and seeds, and compare the results."""
     from experiments.sweep.definition import plan, typed_definition
+    from experiments.sweep.results import GridSweep
 
     planned = plan(typed_definition(**typed))
     for sentence in dict.fromkeys(each for made in planned.combinations for each in made.rounded):
@@ -48,7 +50,9 @@ def sweep(
     if dry_run:
         _describe(planned, out)
         return
-    folder = _carried_grid(planned, out, limit.seconds, force, workers, known)
+    more: dict[str, Any] = {"workers": workers, "known": known, "force": force}
+    grid, title = GridSweep(planned), planned.named.name
+    folder = carried(grid, planned.specs, out, title, wall_seconds=limit.seconds, **more)
     raise SystemExit(print_page("sweep", folder, strict=strict, as_json=as_json))
 
 
@@ -85,9 +89,26 @@ def _cached(planned: Plan, out: Path) -> int:
         return len(memory.known(source.point(*each).key for each in points))
 
 
-def carried(preset: Preset, runner: PointRunner, out: Path, title: str) -> Path:
-    from experiments.sweep.run import carry_out, watching
+def carried(
+    preset: Preset,
+    specs: Sequence[ExperimentSpec],
+    out: Path,
+    title: str,
+    *,
+    wall_seconds: float,
+    workers: int | None = None,
+    known: Sequence[Path] = (),
+    force: bool = False,
+    kernels: Iterable[str] | None = None,
+) -> Path:
+    """Run a preset's points, whose guests fit `specs`; `kernels` are those of the specs if None."""
+    from experiments.sweep.run import carry_out, runner_for, watching
+    from experiments.sweep.store import take_known
 
+    require_writable(out)
+    take_known(known, out)
+    ready = ready_lab([spec.kernel for spec in specs] if kernels is None else kernels)
+    runner = replace(runner_for(ready, specs, workers), wall_seconds=wall_seconds, force=force)
     with watching(title) as watch:
         try:
             return carry_out(preset, out, runner, watch)
@@ -99,29 +120,10 @@ def carried(preset: Preset, runner: PointRunner, out: Path, title: str) -> Path:
             raise
 
 
-def _carried_grid(
-    planned: Plan,
-    out: Path,
-    wall_seconds: float,
-    force: bool = False,
-    workers: int | None = None,
-    known: Sequence[Path] = (),
-) -> Path:
-    from experiments.sweep.results import GridSweep
-    from experiments.sweep.run import runner_for
-    from experiments.sweep.store import take_known
-
-    require_writable(out)
-    take_known(known, out)
-    ready = ready_lab(spec.kernel for spec in planned.specs)
-    runner = runner_for(ready, planned.specs, workers)
-    runner = replace(runner, wall_seconds=wall_seconds, force=force)
-    return carried(GridSweep(planned), runner, out, planned.named.name)
-
-
 def run_study(options: RunOptions) -> int:
     """Run an experiment that is a sweep by itself: its grid, with the options of `run`."""
     from experiments.sweep.definition import SweepDefinition, plan
+    from experiments.sweep.results import GridSweep
 
     named = options.named
     settings = (
@@ -133,8 +135,9 @@ def run_study(options: RunOptions) -> int:
     planned = plan(
         SweepDefinition(named.name, tuple(settings.items()), seeds, metric=named.metric())
     )
-    wall_seconds = options.limit.seconds if options.limit else _patience(planned)
-    folder = _carried_grid(planned, options.out, wall_seconds)
+    limit = options.limit.seconds if options.limit else _patience(planned)
+    grid, title = GridSweep(planned), planned.named.name
+    folder = carried(grid, planned.specs, options.out, title, wall_seconds=limit)
     return print_page("sweep", folder, strict=options.strict, as_json=options.as_json)
 
 
