@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,35 +37,36 @@ class Notes(Watch):
 
 def dropped(data: Any, seed: int) -> Record:
     """Ten seconds and the seed, doubled under the profile."""
-    rows = [
-        {
-            "condition": name,
-            "flow": "flow1",
-            "client_seconds": (10.0 + seed) * (1 + name.endswith("_period")),
-        }
-        for name in (condition["name"] for condition in data["conditions"])
-    ]
-    return {
-        "status": "complete",
-        "problem": "",
-        "log": "",
-        "rows": rows,
-        "warnings": [],
-        "usage": {"clock_seconds": 5.0, "cpu_seconds": 1.0},
-    }
+    names = [condition["name"] for condition in data["conditions"]]
+    times = {name: (10.0 + seed) * (1 + name.endswith("_period")) for name in names}
+    rows = [{"condition": name, "flow": "flow1", "client_seconds": times[name]} for name in names]
+    return complete(rows)
+
+
+def complete(rows: list[dict[str, Any]]) -> Record:
+    record = {"status": "complete", "problem": "", "log": "", "rows": rows, "warnings": []}
+    return record | {"usage": {"clock_seconds": 5.0, "cpu_seconds": 1.0}}
+
+
+def reproduced(
+    out: Path,
+    wanted: Sequence[Target],
+    engine: Engine,
+    watch: Watch | None = None,
+    rows: Sequence[str] = (),
+    **more: Any,
+) -> dict[str, Any]:
+    """The content of reproduction.json after these targets have run as short forms."""
+    asked = Reproduction(wanted, True, (), rows, **more)
+    folder = carry_out(asked, out, PointRunner(LAB, engine, "two"), watch or Watch())
+    content: dict[str, Any] = json.loads((folder / "reproduction.json").read_text())
+    return content
 
 
 def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -> None:
-    engine = Engine(dropped)
-    folder = carry_out(
-        Reproduction(chosen(True, ["packet_dropper"]), True),
-        tmp_path,
-        PointRunner(LAB, engine, "two"),
-        Watch(),
-    )
-    content = json.loads((folder / "reproduction.json").read_text())
+    engine, rows = Engine(dropped), chosen(True, ["packet_dropper"])
+    content = reproduced(tmp_path, rows, engine)
     (study,) = content["studies"]
-    rows = chosen(True, ["packet_dropper"])
     assert [row["published"] for row in study["rows"]] == [target.published for target in rows]
     first, single = study["rows"][:2]
     seeds = [1, 2, 3, 4, 5, 6]
@@ -78,14 +80,11 @@ def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -
         "topology.links.1.rightward.bandwidth",
     }
     assert (content["mode"], content["status"]) == ("quick", "complete")
-    again = carry_out(
-        Reproduction(chosen(True, ["packet_dropper"]), True),
-        tmp_path,
-        PointRunner(LAB, engine, "two"),
-        Watch(),
-    )
+    again = reproduced(tmp_path, rows, engine)
     assert len(engine.ran) == 16 * 6
-    assert json.loads((again / "reproduction.json").read_text())["studies"] == content["studies"]
+    assert again["studies"] == content["studies"]
+    settings = {row["setting"]: row["where"] for row in study["rows"]}
+    assert (len(study["rows"]), len(settings), len({*settings.values()})) == (88, 8, 8)
 
 
 def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
@@ -95,27 +94,11 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
 
     def captured(data: Any, seed: int) -> Record:
         values = {name: float(place) for place, name in enumerate(metrics)}
-        rows = [
-            {"condition": condition["name"], "flow": "flow1", **values}
-            for condition in data["conditions"]
-        ]
-        return {
-            "status": "complete",
-            "problem": "",
-            "log": "",
-            "rows": rows,
-            "warnings": [],
-            "usage": {},
-        }
+        names = [condition["name"] for condition in data["conditions"]]
+        return complete([{"condition": name, "flow": "flow1", **values} for name in names])
 
     engine = Engine(captured)
-    folder = carry_out(
-        Reproduction(chosen(True, ["sack"]), True),
-        tmp_path,
-        PointRunner(LAB, engine, "two"),
-        Watch(),
-    )
-    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    (study,) = reproduced(tmp_path, chosen(True, ["sack"]), engine)["studies"]
     assert [row["today"] for row in study["rows"]] == [
         [float(metrics.index(target.metric))] * len(engine.ran) for target in chosen(True, ["sack"])
     ]
@@ -123,14 +106,8 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
 
 
 def test_what_the_short_form_leaves_out_is_not_run_and_says_what_it_needs(tmp_path: Path) -> None:
-    def swept(data: Any, seed: int) -> Record:
-        return dropped(data, seed)
-
-    engine, wanted = Engine(swept), chosen(True, ["sack_loss_sweep"])
-    folder = carry_out(
-        Reproduction(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch()
-    )
-    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    engine, wanted = Engine(dropped), chosen(True, ["sack_loss_sweep"])
+    (study,) = reproduced(tmp_path, wanted, engine)["studies"]
     assert len(engine.ran) == 28 * 2 * 6  # today and then have each a network of their own
     needing = [row for row in study["rows"] if row["needs"]]
     assert {row["group"] for row in needing} == {"slowest second", "fastest second"}
@@ -139,10 +116,7 @@ def test_what_the_short_form_leaves_out_is_not_run_and_says_what_it_needs(tmp_pa
 
 def test_each_expression_of_a_run_is_measured_with_the_seeds_of_the_study(tmp_path: Path) -> None:
     engine, wanted = Engine(dropped), chosen(True, ["pacing"], ["queue 15"])
-    folder = carry_out(
-        Reproduction(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch()
-    )
-    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    (study,) = reproduced(tmp_path, wanted, engine)["studies"]
     assert [row["where"] for row in study["rows"]] == ["queue 15, paced", "queue 15, burst"]
     assert all(row["seeds"] == list(seeds_of("pacing", True)) for row in study["rows"])
     assert len(engine.ran) == 2 * 6
@@ -162,42 +136,22 @@ def test_a_point_whose_captures_are_measured_is_another_one() -> None:
 def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
     wanted = chosen(True, ["packet_dropper"])
     with pytest.raises(KeyboardInterrupt):
-        carry_out(
-            Reproduction(wanted, True),
-            tmp_path,
-            PointRunner(LAB, Engine(dropped, stop_after=5), "two"),
-            Watch(),
-        )
+        reproduced(tmp_path, wanted, Engine(dropped, stop_after=5))
     engine = Engine(dropped)
-    carry_out(Reproduction(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch())
+    reproduced(tmp_path, wanted, engine)
     assert len(engine.ran) == 16 * 6 - 5
 
 
 def test_failed_points_are_named(tmp_path: Path) -> None:
     def made(data: Any, seed: int) -> Record:
-        if seed == 2:
-            return {
-                "status": "failed",
-                "problem": "It broke.",
-                "log": "",
-                "rows": [],
-                "warnings": [],
-            }
-        return dropped(data, seed)
+        if seed != 2:
+            return dropped(data, seed)
+        return complete([]) | {"status": "failed", "problem": "It broke."}
 
-    folder = carry_out(
-        Reproduction(chosen(True, ["packet_dropper"]), True),
-        tmp_path,
-        PointRunner(LAB, Engine(made), "two"),
-        Watch(),
-    )
-    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    (study,) = reproduced(tmp_path, chosen(True, ["packet_dropper"]), Engine(made))["studies"]
     assert len(study["failures"]) == 8
-    assert study["failures"][0] == {
-        "where": "0 % dropped, seed 2",
-        "problem": "It broke.",
-        "log": None,
-    }
+    failure = {"where": "0 % dropped, seed 2", "problem": "It broke.", "log": None}
+    assert study["failures"][0] == failure
     assert study["rows"][0]["seeds"] == [1, 3, 4, 5, 6]
 
 
@@ -231,13 +185,7 @@ def test_the_kernel_of_its_time_has_a_column_of_its_own(
     wanted = chosen(True, ["packet_dropper"], ["10 % dropped"])
     kernels = {"packet_dropper": PeriodKernelChoice("packet_dropper", "3.13", ("Nearer is none.",))}
     watch, engine = Notes(), Engine(on_its_kernel)
-    folder = carry_out(
-        Reproduction(wanted, True, (), ["10 % dropped"], kernels=kernels),
-        tmp_path,
-        PointRunner(LAB, engine, "two"),
-        watch,
-    )
-    content = json.loads((folder / "reproduction.json").read_text())
+    content = reproduced(tmp_path, wanted, engine, watch, ["10 % dropped"], kernels=kernels)
     (study,) = content["studies"]
     assert len(engine.ran) == 3 * 6
     assert content["rows"] == ["10 % dropped"]
@@ -333,15 +281,3 @@ def test_a_full_link_is_named_and_one_of_several_flows_never_fills_it() -> None:
     assert {row: row in full for row in rows} == rows
     of_flows = {quantity for _, _, quantity in full if "flow" in quantity}
     assert of_flows == {"the goodput of all flows"}
-
-
-def test_rows_of_one_network_and_condition_are_one_setting(tmp_path: Path) -> None:
-    folder = carry_out(
-        Reproduction(chosen(True, ["packet_dropper"]), True),
-        tmp_path,
-        PointRunner(LAB, Engine(dropped), "two"),
-        Watch(),
-    )
-    (found,) = json.loads((folder / "reproduction.json").read_text())["studies"]
-    settings = {row["setting"]: row["where"] for row in found["rows"]}
-    assert (len(found["rows"]), len(settings), len({*settings.values()})) == (88, 8, 8)

@@ -6,6 +6,7 @@ import json
 import random
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from experiments.sweep.point import Record, measured_rows, origin
 from experiments.sweep.results import GridSweep
 from experiments.sweep.run import PointRunner, Watch, carry_out
 from experiments.sweep.store import FILE, results, take_known
-from testbed.lab.ready import Lab
 from tests.analysis.made_networks import MadeNetwork
 from tests.unit.made_sweeps import LAB, Engine, carry, content, record, sack_plan, steady
 from topologies.errors import TcplabError
@@ -91,13 +91,8 @@ def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:
     second = carry(sack_plan("loss=1%,5%", seeds=(1, 2)), tmp_path, engine)
     assert (len(engine.ran), engine.opened) == (4, 1)
     assert (first / "rows.csv").read_bytes() == (second / "rows.csv").read_bytes()
-    assert content(second)["points"] == {
-        "wanted": 4,
-        "done": 4,
-        "reused": 4,
-        "failed": 0,
-        "unproved": 0,
-    }
+    counts = {"wanted": 4, "done": 4, "reused": 4, "failed": 0, "unproved": 0}
+    assert content(second)["points"] == counts
 
 
 def test_more_seeds_and_values_run_only_what_is_new(tmp_path: Path) -> None:
@@ -162,28 +157,21 @@ def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     stopped = Engine(steady, stop_after=4)
     with pytest.raises(KeyboardInterrupt):
         carry(planned, tmp_path, stopped)
-    (kept,) = (
-        folder
-        for folder in (tmp_path / "sweeps").iterdir()
-        if folder.is_dir() and not folder.is_symlink()
-    )
+    (kept,) = (each for each in (tmp_path / "sweeps").glob("2*"))
     assert (content(kept)["status"], content(kept)["points"]["done"]) == ("interrupted", 4)
     assert polars.read_csv(kept / "rows.csv").height == 8
     engine = Engine(steady)
     folder = carry(planned, tmp_path, engine)
     assert len(engine.ran) == 2
-    assert (folder / "rows.csv").read_bytes() == (
-        carry(planned, tmp_path / "fresh", Engine(steady)) / "rows.csv"
-    ).read_bytes()
+    fresh = carry(planned, tmp_path / "fresh", Engine(steady))
+    assert (folder / "rows.csv").read_bytes() == (fresh / "rows.csv").read_bytes()
 
 
 def test_another_lab_makes_other_points(tmp_path: Path) -> None:
     engine = Engine(steady)
     planned = sack_plan(seeds=(1,))
     carry(planned, tmp_path, engine)
-    other = Lab(
-        Path(), Path(), Path(), Path(), "7.0", True, {**LAB.digests, "whole": "another"}, {}
-    )
+    other = replace(LAB, digests={**LAB.digests, "whole": "another"})
     carry_out(GridSweep(planned), tmp_path, PointRunner(other, engine, "two"), Watch())
     assert len(engine.ran) == 2
 
@@ -200,13 +188,8 @@ def test_points_differ_by_seed_and_spec_and_not_by_words(tmp_path: Path) -> None
 def test_failed_points_are_listed_with_their_log_and_tried_again(tmp_path: Path) -> None:
     def made(_data: Any, seed: int) -> Record:
         if seed == 2:
-            return {
-                "status": "failed",
-                "problem": "It broke.",
-                "log": "last words",
-                "rows": [],
-                "warnings": [],
-            }
+            failed = {"status": "failed", "problem": "It broke.", "log": "last words"}
+            return {**failed, "rows": [], "warnings": []}
         if seed == 3:
             raise ArithmeticError("a bug")
         return steady(_data, seed)
