@@ -13,12 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn
 
 from experiments.cli.commands import list_option, one_clear_message, studies_option, use_defaults
-from experiments.cli.options import (
-    options,
-    options_from,
-    parameter_options,
-    print_results,
-)
+from experiments.cli.options import options, options_from, parameter_options, print_results
 from experiments.cli.sweep import run_study
 from experiments.run.report import require_good_network
 from experiments.run.request import RunOptions, RunRequest, choose
@@ -93,12 +88,12 @@ def _describe(request: RunRequest) -> int:
 def _run(request: RunRequest, options: RunOptions) -> int:
     click.echo(request.place, err=True)
     with RunProgress(request) as progress:
-        done = run(request, progress, sys.stderr if options.as_json else None)
+        folder, status = run(request, progress, sys.stderr if options.as_json else None)
     if options.as_json:
-        print_results([done.folder])
+        print_results([folder])
     if options.strict:
-        require_good_network(done.folder)
-    return done.status
+        require_good_network(folder)
+    return status
 
 
 class _Experiments(click.Group):

@@ -68,18 +68,10 @@ Judge = Callable[[Path], dict[str, Any] | None]
 _SILENT = Listener()
 
 
-@dataclass(frozen=True)
-class FinishedRun:
-    """A run in its place, and the exit status of its report."""
-
-    folder: Path
-    status: int
-
-
 def run(
     request: RunRequest, progress: Listener = _SILENT, words: IO[str] | None = None
-) -> FinishedRun:
-    """Carry out a request and make its report, which prints to `words`. Raises TcplabError."""
+) -> tuple[Path, int]:
+    """Carry out a request, make its report, which prints to `words`; return folder and status."""
     require_writable(request.out)
     # The analysis loads while the run goes on.
     with closing(Reporter(request.spec.name, words)) as report:
@@ -87,14 +79,11 @@ def run(
         if lab:
             build_all(request.spec.modules, lab)  # an error in a module is no failed run
         folder = carry_out(request, lab, progress, report.judge)
-        return FinishedRun(folder, report(folder))
+        return folder, report(folder)
 
 
 def carry_out(
-    request: RunRequest,
-    lab: Lab | None,
-    progress: Listener = _SILENT,
-    judged: Judge | None = None,
+    request: RunRequest, lab: Lab | None, progress: Listener = _SILENT, judged: Judge | None = None
 ) -> Path:
     """Run all seeds, natively without a lab, and return the finished run without its report.
 
@@ -246,4 +235,5 @@ def run_from_python(
         testbed=testbed,
         out=Path(out),
     )
-    return run(options.request()).folder
+    folder, _status = run(options.request())
+    return folder

@@ -195,7 +195,7 @@ def _warnings(points: Iterable[tuple[Point, Record]]) -> Iterator[str]:
     worst = min(doubtful, key=lambda pair: run.verdict_of(pair[1]) or "", default=None)
     if worst:
         point, record = worst
-        counts = run.counted_verdicts(record for _, record in points)
+        counts = Counter(filter(None, (run.verdict_of(record) for _, record in points)))
         others = {verdict: number for verdict, number in counts.items() if verdict != GOOD}
         listed = ", ".join(f"{number:,} {verdict}" for verdict, number in others.items())
         yield (

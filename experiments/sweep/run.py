@@ -151,9 +151,7 @@ class PointRunner:
 
 
 def runner_for(
-    ready: Lab,
-    specs: Iterable[ExperimentSpec],
-    workers: int | None = None,
+    ready: Lab, specs: Iterable[ExperimentSpec], workers: int | None = None
 ) -> PointRunner:
     """Return the runner with as many guests as fit on this machine, `workers` at most."""
     slots = guests_at_once(max(map(needed_mib, specs)), workers)
@@ -207,10 +205,6 @@ class EndedPoints:
 def verdict_of(record: Record) -> str | None:
     verdict: str | None = record.get(NETWORK, {}).get("verdict")
     return verdict
-
-
-def counted_verdicts(records: Iterable[Record]) -> dict[str, int]:
-    return Counter(verdict for record in records if (verdict := verdict_of(record)))
 
 
 @dataclass
