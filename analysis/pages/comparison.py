@@ -1,6 +1,6 @@
 """Comparison of runs, or of points of a sweep, and the index of all runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, log
@@ -52,11 +52,10 @@ def side_of_run(letter: str, path: Path) -> ComparedSide:
     problems = Problems()
     run = read_run(path, problems)
     results, manifest = measure_all(run, problems), run.manifest
-    rows = [
-        (measured.trial.condition.name, measured.trial.seed, flow.row)
+    runs = {
+        (measured.trial.condition.name, measured.trial.seed): [flow.row for flow in measured.flows]
         for measured in results.measured
-        for flow in measured.flows
-    ]
+    }
     settings = {
         "experiment": run.experiment,
         **run.parameters,
@@ -69,7 +68,7 @@ def side_of_run(letter: str, path: Path) -> ComparedSide:
     warnings = () if run.is_complete else (warning,)
     name = f"{run.experiment}/{manifest.id or path.name}"
     found = tuple(problems.found)
-    return ComparedSide(letter, name, settings, _values(rows), results, found, warnings)
+    return ComparedSide(letter, name, settings, _values(runs), results, found, warnings)
 
 
 def side_of_points(
@@ -79,22 +78,20 @@ def side_of_points(
     rows: Sequence[tuple[int, Sequence[dict[str, Any]]]],
 ) -> ComparedSide:
     """Points of a sweep that differ in their seed only: the seed and the rows of each."""
-    every = [
-        (str(row.get("condition", "")), seed, row) for seed, of_seed in rows for row in of_seed
-    ]
-    shown = settings | {"seeds": in_a_row(sorted(seed for seed, _ in rows))}
-    return ComparedSide(letter, f"point {key}", shown, _values(every))
-
-
-def _values(rows: Iterable[tuple[str, int, dict[str, Any]]]) -> Values:
-    """Return the mean over the flows of a run, because flows of one run depend on each other."""
     runs: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for condition, seed, row in rows:
-        runs.setdefault((condition, seed), []).append(row)
+    for seed, of_seed in rows:
+        for row in of_seed:
+            runs.setdefault((str(row.get("condition", "")), seed), []).append(row)
+    shown = settings | {"seeds": in_a_row(sorted(seed for seed, _ in rows))}
+    return ComparedSide(letter, f"point {key}", shown, _values(runs))
+
+
+def _values(runs: Mapping[tuple[str, int], list[dict[str, Any]]]) -> Values:
+    """Return the mean over the flows of a run, because flows of one run depend on each other."""
     found: Values = {}
-    for (condition, seed), of_run in runs.items():
+    for (condition, seed), rows in runs.items():
         for name, metric in columns().items():
-            cells = (row.get(name) for row in standing(of_run, metric.transport))
+            cells = (row.get(name) for row in standing(rows, metric.transport))
             if values := [float(cell) for cell in cells if isinstance(cell, int | float)]:
                 found.setdefault((condition, name), {})[seed] = fmean(values)
     return found

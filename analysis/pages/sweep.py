@@ -60,14 +60,13 @@ class SweepReport:
         unproved = self.sweep.points("unproved")
         lost = f"{counted(failed, 'point')} failed: their measurements are missing."
         unclear = f"In {counted(unproved, 'point')} a condition was not proved."
-        return [*([lost] if failed else []), *([unclear] if unproved else []), *self.problems]
+        return [lost] * bool(failed) + [unclear] * bool(unproved) + [*self.problems]
 
     @property
     def sound(self) -> bool:
         """True if everything is complete, readable and proved."""
-        return (
-            self.sweep.facts.status == "complete" and not self.remarks and not self.samples.is_empty
-        )
+        is_whole = self.sweep.facts.status == "complete" and not self.samples.is_empty
+        return is_whole and not self.remarks
 
     @property
     def too_few(self) -> bool:

@@ -145,10 +145,11 @@ def effect_of(results: RunResults, others: Sequence[ReportQuantity]) -> RunEffec
 def goodput(results: RunResults) -> str:
     """Return a sentence on the goodput under each condition, or "" without a value."""
     rate = quantity("metric.goodput_kbit_s")
-    values = [(each, rate.of(results, each)) for each in results.run.conditions]
+    conditions = results.run.conditions
+    values = [(f" with {each.label}", rate.of(results, each)) for each in conditions]
     figures = [
-        f"{written(median(found))} {rate.unit}" + (f" with {each.label}" if len(values) > 1 else "")
-        for each, found in values
+        f"{written(median(found))} {rate.unit}{label * (len(conditions) > 1)}"
+        for label, found in values
         if found
     ]
     return f"{rate.name}: {', '.join(figures)}." if figures else ""

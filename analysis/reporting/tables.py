@@ -50,10 +50,8 @@ class ReportQuantity:
         self, results: RunResults, conditions: Sequence[RunCondition]
     ) -> list[tuple[float, ...]]:
         """Return the values in `unit` of each seed that has one under every condition."""
-        return [
-            tuple(self.scale * value for value in row)
-            for row in results.pairs(self.key, conditions)
-        ]
+        pairs = results.pairs(self.key, conditions)
+        return [tuple(self.scale * value for value in row) for row in pairs]
 
 
 @dataclass(frozen=True)
@@ -138,10 +136,8 @@ def quantity(
 ) -> ReportQuantity:
     """Return a metric's quantity, named as it is unless told otherwise. Raises UnknownMetric."""
     each = metric(key)
-    source = each.source.replace("FLOW", "flow1")
-    return ReportQuantity(
-        name or each.title, each.unit if unit is None else unit, each, source, each.total, scale
-    )
+    source, unit = each.source.replace("FLOW", "flow1"), each.unit if unit is None else unit
+    return ReportQuantity(name or each.title, unit, each, source, each.total, scale)
 
 
 class Quantities(dict[str, ReportQuantity]):

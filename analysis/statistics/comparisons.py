@@ -120,16 +120,14 @@ def csv_text(comparisons: _Family, sweep: SweepRecord, samples: SweepSamples) ->
     """comparisons.csv: a column for each other factor, the two levels, and the figures in full."""
     axes = [axis for axis in range(len(sweep.factors)) if axis != sweep.compare]
     figures = ("scale", "unit", "estimate", "low", "high", "seeds", "p", "p_holm", "verdict")
-    rows: list[list[str | float | None]] = [
-        [*(sweep.factors[axis].name for axis in axes), "first", "second", *figures]
-    ]
+    names = (sweep.factors[axis].name for axis in axes)
+    rows: list[list[str | float | None]] = [[*names, "first", "second", *figures]]
     for each in comparisons:
         others = [sweep.factors[axis].values[each.place[axis]] for axis in axes]
         found: list[str | float | None] = [*[None] * 5, 0, None]
-        if paired := each.paired:
-            unit = "" if paired.scale == "ratio" else samples.unit
-            ends = (paired.low, paired.high)
-            found = [paired.scale, unit, paired.estimate, *ends, paired.count, paired.p]
+        if pair := each.paired:
+            unit = "" if pair.scale == "ratio" else samples.unit
+            found = [pair.scale, unit, pair.estimate, pair.low, pair.high, pair.count, pair.p]
         rows.append([*others, each.first, each.second, *found, each.corrected, each.verdict])
     return csv_lines(rows)
 

@@ -24,8 +24,7 @@ CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
 NO_CHROMIUM = "no Chromium here: sudo apt-get install chromium"
-LIMIT = 300
-"""Seconds after which an answer is taken to never come."""
+LIMIT = 300  # seconds after which an answer is taken to never come
 
 
 class Page:

@@ -119,8 +119,7 @@ HEADLINE = {
 
 
 REPETITIONS = ("repetitions_throughput", "repetitions_time-outs")
-EFFECT = ("claim_values", "claim_telling")
-"""The throughput, and the time-outs, which differ most."""
+EFFECT = ("claim_values", "claim_telling")  # the throughput, and the time-outs, which differ most
 
 
 def _claim(run: Path, **changes: Any) -> None:
