@@ -25,6 +25,10 @@ def counted(value: int, thing: str, several: str = "") -> str:
     return f"{value:,} {thing if value == 1 else several or f'{thing}s'}"
 
 
+def times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
 def listed(several: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([*([", ".join(several[:-1])] if several[:-1] else []), *several[-1:]])

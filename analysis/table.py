@@ -36,7 +36,11 @@ class RowGroups:
     """
 
     def __init__(self, *keys: NDArray[Any]) -> None:
-        numbers = [_as_numbers(key) for key in keys]
+        # Text by its place in the alphabet: numbers are sorted in less time.
+        numbers = [
+            np.unique(key.astype(str), return_inverse=True)[1] if key.dtype == np.object_ else key
+            for key in keys
+        ]
         self.order: Places = _together(numbers)
         self._is_first = _differs([key[self.order] for key in numbers])
         self.begins: Places = np.flatnonzero(self._is_first)
@@ -66,7 +70,6 @@ class RowGroups:
         return self._by_row(np.arange(len(self.order)) - self._begin)
 
     def sums(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The sum of each group; truths are counted."""
         numbers = values.astype(np.int64) if values.dtype == np.bool_ else values
         return np.add.reduceat(numbers[self.order], self.begins) if len(self) else numbers
 
@@ -96,18 +99,12 @@ class RowGroups:
 
     @cached_property
     def _begin(self) -> Places:
-        """The begin in `order` of the group of each place of `order`."""
         return np.repeat(self.begins, self.sizes)
 
     def _by_row(self, ordered: NDArray[Any]) -> NDArray[Any]:
         values = np.empty_like(ordered)
         values[self.order] = ordered
         return values
-
-
-def _as_numbers(key: NDArray[Any]) -> NDArray[Any]:
-    """Text by its place in the alphabet: numbers are sorted in less time."""
-    return np.unique(key.astype(str), return_inverse=True)[1] if key.dtype == np.object_ else key
 
 
 def _together(keys: Sequence[NDArray[Any]]) -> Places:
@@ -169,7 +166,6 @@ class TableColumn:
 
     @property
     def known(self) -> NDArray[Any]:
-        """The values without missing ones."""
         return self.values if self.valid is None else self.values[self.valid]
 
     def filled(self, missing: object) -> NDArray[Any]:
@@ -337,7 +333,6 @@ class ColumnTable:
             yield dict(zip(names, row, strict=True))
 
     def csv(self) -> str:
-        """Return a line for the names and a line a row; cells of missing values are empty."""
         return "".join(self.csv_parts())
 
     def csv_parts(self) -> Iterator[str]:

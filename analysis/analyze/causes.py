@@ -44,7 +44,6 @@ class Cause(StrEnum):
 
 
 TABLE = tuple(table_rows(Path(__file__).with_name("causes.csv")))
-"""A row for each rule of a verdict: its cause, its sentence, and what helps."""
 REMEDIES = {Cause[row["cause"]]: row["remedy"] for row in TABLE if row["remedy"]}
 """Remedies by cause, to follow *Try:*; the other causes have none."""
 _BEGINNINGS = {Cause[row["cause"]]: row["beginning"] for row in TABLE}
@@ -60,8 +59,7 @@ class SlownessVerdict:
     whole: str = "busy time"
     packets: tuple[int, int] = (0, 0)
     confidence: str = "high"
-    doubt: str = ""
-    """A fault of the capture on which the cause depends, as a clause."""
+    doubt: str = ""  # A fault of the capture on which the cause depends, as a clause
 
     @property
     def sentence(self) -> str:
@@ -73,12 +71,10 @@ class SlownessVerdict:
 
     @property
     def advice(self) -> str:
-        """The remedy as a sentence; empty without one."""
         return f"Try: {self.remedy}." if self.remedy else ""
 
     @property
     def reason(self) -> str:
-        """The cause and its evidence as a sentence."""
         share = "" if self.share is None else f"{fmt.share(self.share, 1)} of {self.whole}"
         several = fmt.packets(*self.packets) if self.packets[0] else ""
         doubt = "" if self.confidence == "high" else f"{self.confidence} confidence"
@@ -229,7 +225,6 @@ class Features:
 
     @property
     def pauses(self) -> int:
-        """Idle time of the sender within its data."""
         idle = min(self.idle + self.unproved, self.data_time)
         return max(idle - self.server - self.client, 0)
 
@@ -272,17 +267,14 @@ class Features:
 
     @property
     def congested(self) -> int:
-        """Time that the network limited, without waits for timers."""
         return max(self.limited_network - self.timeouts - self.unproved, 0)
 
     @property
     def lacking(self) -> float:
-        """Share of the acknowledged bytes that the capture does not have."""
         return max(self.acknowledged - self.carried, 0) / max(self.acknowledged, 1)
 
     @property
     def is_small(self) -> bool:
-        """True if the first congestion window holds all data."""
         return self.carried <= FIRST_WINDOW * self.segment
 
     @property
@@ -311,26 +303,24 @@ class Features:
 
     @property
     def fills_link(self) -> bool:
-        """True if the queue loses packets, or stands."""
         return self.has_queue and bool(self.loss_events or self.queue_p50 >= STANDING)
 
     @property
     def is_queued(self) -> bool:
-        """True if packets waited before losses, or most of the time."""
         return (self.loss_delay or 0) >= QUEUE or self.queue_p50 >= self._least_queue
 
     @property
     def is_direct(self) -> bool:
-        """True if packets hardly ever wait."""
         return self.queue_p95 < QUEUE
 
     @property
     def hides_queue(self) -> bool:
         """True if the delay before losses is unknown for want of SACK, and may be a queue's."""
-        often_waits = self.has_queue and self.queue_p50 >= STANDING
+        if self.has_sack or self.loses_often:
+            return False
         in_bursts = self.is_direct and self.lost > 2 * self.loss_events
         waited = in_bursts and 2 * (self.loss_delay or 0) >= QUEUE
-        return (often_waits or waited) and not (self.has_sack or self.loses_often)
+        return waited or (self.has_queue and self.queue_p50 >= STANDING)
 
     @property
     def loses_at_random(self) -> bool:
@@ -348,14 +338,17 @@ class Features:
 
 
 def features(facts: ConnectionFacts) -> Features:
-    row, main, other = facts.row, *facts.directions
+    row, ways, file = facts.row, facts.directions, facts.file
+    main, other = ways
     is_far = main.place in ("receiver", "middle")
+    sizes = {way[f"{end}_segm_size"] for way in ways for end in ("min", "max")}
+    means = [int(way["avg_segm_size"]) for way in ways]
     handshake = sum(int(row[f"handshake_{part}"] or 0) for part in ("outer", "inner"))
     trips = (handshake, 0 if is_far else int(main["rtt_min"] or 0))
     busy, limited = int(main["busy"]), int(main["limited_network"])
     windowed, waits = int(main["limited_receiver"]), min(int(main["timeout_time"]), limited)
     needless = ("retransmissions_spurious", "retransmissions_fastopen", "repairs_held")
-    delayed = max(facts.directions, key=lambda way: int(way["delayed_ack_time"]))
+    delayed = max(ways, key=lambda way: int(way["delayed_ack_time"]))
     reported = max(int(main.back("ece_packets")), int(main.back("marks_reported")))
     sent_windows = int(main.back("max_win_adv")) * int(main.back("total_packets"))
     server, client = facts.server, facts.client
@@ -372,21 +365,24 @@ def features(facts: ConnectionFacts) -> Features:
         acknowledged=int(main["bytes_acknowledged"]),
         answered=main.answered,
         lacks_acks=main.place != "unknown" and main.carried > sent_windows,
-        has_sack=_has_sack(facts),
-        is_unscaled=_is_unscaled(facts),
-        is_reset=_is_reset(facts),
+        has_sack=all(way["req_sack"] == "Y" or not way["options_known"] for way in ways),
+        is_unscaled=all(way["options_known"] for way in ways)
+        and not all(way["req_1323_ws/ts"].startswith("Y") for way in ways),
+        is_reset=row["complete"] == "reset"
+        and len(resetting(facts)) == 1
+        and any(way["total_packets"] > way["resets_sent"] for way in ways),
         busy_time=busy,
         server=int(server["answer_time"]),
         client=int(client["answer_time"]),
         answers=(turns[0], turns[1]),
         client_p50=int(client["answer_p50"] or 0),
         first_waits=(int(server["first_data_wait"] or 0), int(client["first_data_wait"] or 0)),
-        is_timed=not facts.file or 2 * facts.file.timeless < facts.file.packets,
-        lost_share=facts.file.lost / (facts.file.packets + facts.file.lost) if facts.file else 0.0,
-        clock_back=facts.file.clock_back if facts.file else 0,
-        stall=round(1e6 * min(float(way["idletime_max"] or 0) for way in facts.directions)),
-        is_mutual=_is_mutual(facts),
-        is_alike=_is_alike(facts),
+        is_timed=not file or 2 * file.timeless < file.packets,
+        lost_share=file.lost / (file.packets + file.lost) if file else 0.0,
+        clock_back=file.clock_back if file else 0,
+        stall=round(1e6 * min(float(way["idletime_max"] or 0) for way in ways)),
+        is_mutual=len(sizes) == 1 or bool(UNASKED & {row["port_a"], row["port_b"]}),
+        is_alike=max(means) < 2 * min(means),
         message=facts.carried // max(packets, 1),
         message_time=facts.duration // max(packets, 1),
         idle=int(main["limited_application"]) - int(main["delayed_ack_time"]),
@@ -422,25 +418,12 @@ def features(facts: ConnectionFacts) -> Features:
         reports_gaps=bool(main.back("sacks_sent")),
         smaller_arrived=bool(main["bytes_acknowledged"] or main.back("sacks_sent")),
         reported_mtu=next((error["mtu"] for error in facts.errors if error["mtu"]), 0),
-        silences=tuple((repeats(way), silence(facts, way)) for way in facts.directions),
+        silences=tuple((repeats(way), silence(facts, way)) for way in ways),
         policing=lambda: facts.policing,
     )
 
 
-def _is_mutual(facts: ConnectionFacts) -> bool:
-    """True if neither end asks the other: by its port, or as all messages have one size."""
-    sizes = {way[f"{end}_segm_size"] for way in facts.directions for end in ("min", "max")}
-    return len(sizes) == 1 or bool(UNASKED & {facts.row["port_a"], facts.row["port_b"]})
-
-
-def _is_alike(facts: ConnectionFacts) -> bool:
-    """True if the messages of both ends are of like size, so that none need be an answer."""
-    sizes = [int(way["avg_segm_size"]) for way in facts.directions]
-    return max(sizes) < 2 * min(sizes)
-
-
 def silence(facts: ConnectionFacts, way: DirectionFacts) -> int:
-    """Return how long the other end had been silent at the end, in ns."""
     heard = way.back("silence")
     return facts.duration if heard is None else int(heard)
 
@@ -463,23 +446,6 @@ def _queueing(main: DirectionFacts, percent: int) -> int:
     if not measures or main["rtt_min"] is None:
         return before
     return max(int(main[f"rtt_p{percent}"]) - int(main["rtt_min"]), before)
-
-
-def _has_sack(facts: ConnectionFacts) -> bool:
-    """True unless a SYN that is known does not permit SACK."""
-    return all(way["req_sack"] == "Y" or not way["options_known"] for way in facts.directions)
-
-
-def _is_unscaled(facts: ConnectionFacts) -> bool:
-    """True if it is known that a SYN does not ask for scaled windows."""
-    asked = [way["req_1323_ws/ts"].startswith("Y") for way in facts.directions]
-    return all(way["options_known"] for way in facts.directions) and not all(asked)
-
-
-def _is_reset(facts: ConnectionFacts) -> bool:
-    """True if one end broke off a connection that it had not closed."""
-    has_more = any(way["total_packets"] > way["resets_sent"] for way in facts.directions)
-    return facts.row["complete"] == "reset" and len(resetting(facts)) == 1 and has_more
 
 
 def resetting(facts: ConnectionFacts) -> list[DirectionFacts]:

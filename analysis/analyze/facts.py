@@ -166,7 +166,6 @@ def _surprise(hits: int, alarms: int, lost: int, kept: int) -> float:
 
 
 def _ways(among: int, chosen: int) -> float:
-    """Return the logarithm of the binomial coefficient."""
     return lgamma(among + 1) - lgamma(chosen + 1) - lgamma(among - chosen + 1)
 
 
@@ -207,12 +206,10 @@ class DirectionFacts:
 
     @property
     def answered(self) -> bool:
-        """True if the capture has packets of the other direction."""
         return bool(self.back("total_packets"))
 
     @property
     def carried(self) -> int:
-        """Bytes of payload, each once."""
         return int(self["unique_bytes_sent"])
 
     @property
@@ -222,18 +219,17 @@ class DirectionFacts:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Retransmitted packets by kind, without the kinds of which there are none."""
         counts = {kind: int(self[f"retransmissions_{kind}"]) for kind in RETRANSMISSIONS}
         return {kind: number for kind, number in counts.items() if number}
 
     @property
-    def sees_sending(self) -> bool:
-        """True if retransmissions pass the capture; at the receiver or behind a loss none do."""
-        return self.place in ("sender", "unknown")
+    def again(self) -> str:
+        """Retransmissions; empty if the capture cannot tell, as none pass it behind a loss."""
+        is_seen = self.place in ("sender", "unknown") or self["retransmissions"]
+        return f"{self['retransmissions']:,}" if is_seen else ""
 
     @property
     def limits(self) -> dict[str, int]:
-        """Nanoseconds for which each of LIMITS limited the sender, the longest first."""
         times = {state: int(self[f"limited_{state}"] or 0) for state in LIMITS}
         longest = sorted(times.items(), key=lambda item: -item[1])
         return {state: time for state, time in longest if time}
@@ -247,8 +243,7 @@ class ConnectionFacts:
     row: Row
     directions: tuple[DirectionFacts, DirectionFacts]
     segments: Segments = unread
-    errors: Sequence[IcmpError] = ()
-    """Errors of ICMP that quote it."""
+    errors: Sequence[IcmpError] = ()  # Errors of ICMP that quote it
     file: FileFacts | None = None
 
     @cached_property
@@ -272,13 +267,11 @@ class ConnectionFacts:
 
     @property
     def server(self) -> DirectionFacts:
-        """The direction of the called end; of unknown roles the one with more payload."""
         main, other = self.directions
         return other if self.opener is main else main
 
     @property
     def client(self) -> DirectionFacts:
-        """The direction of the other end than the called one."""
         return self.directions[self.server is self.directions[0]]
 
     def role(self, way: DirectionFacts) -> str:
@@ -327,7 +320,6 @@ class ConnectionFacts:
 
     @property
     def silence(self) -> str:
-        """Packets of a connection without data, as a sentence."""
         kept = [
             f"{fmt.counted(direction['keepalives'], 'keep-alive')} of {direction.source}"
             for direction in self.directions
@@ -341,9 +333,9 @@ class ConnectionFacts:
         row = self.row
         syns, answered = int(row["syns_a2b"]), int(row["total_packets_b2a"])
         if syns and row["total_packets_a2b"] <= syns and answered <= row["resets_sent_b2a"]:
-            times = "once" if syns == 1 else f"{syns} times"
-            is_refused = f"refused by a reset, {times}"
-            return is_refused if answered else f"its SYN was sent {times} and not answered"
+            times = fmt.times(syns)
+            refused = f"refused by a reset, {times}"
+            return refused if answered else f"its SYN was sent {times} and not answered"
         words = {"yes": "opened and closed in the capture", "reset": "ended by a reset"}
         if row["complete"] in words:
             return words[row["complete"]]

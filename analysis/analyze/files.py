@@ -61,7 +61,6 @@ def connections(capture: ListedCapture) -> Iterator[str]:
 
 
 def directions(capture: ListedCapture) -> Iterator[dict[str, Any]]:
-    """Yield two rows for each connection: what a sent, and what b sent."""
     for row in capture.rows():
         for place, (source, target) in enumerate((("a", "b"), ("b", "a"))):
             made = _begun(row) | {"direction": f"{source}2{target}"}
@@ -82,13 +81,11 @@ def _begun(row: Mapping[str, Any]) -> dict[str, Any]:
     made = {"schema": SCHEMA, "connection": row["connection"]}
     for column in _columns(directed=False):
         value = row[column.name]
-        made[names()[column.name]] = _timestamp(value) if column.name in _MOMENTS else value
+        if column.name in _MOMENTS:
+            seconds, rest = divmod(value, 10**9)
+            value = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+        made[names()[column.name]] = value
     return made
-
-
-def _timestamp(nanoseconds: int) -> str:
-    seconds, rest = divmod(nanoseconds, 10**9)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
 
 
 def finite(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,24 +119,9 @@ def json_pieces(value: object, indent: int | None = None) -> Iterator[str]:
         yield after if before == inner else outer + after
 
 
-FORMATS = [
-    "html",
-    "csv",
-    "json",
-    "parquet",
-    "ndjson",
-    "directions",
-    "packets",
-    "limits",
-    "events",
-    "png",
-    "svg",
-]
-"""What --write takes, in the order of its description.
-
-html is graphs.html; csv, json, parquet and ndjson are connections.csv, .json, .parquet and .ndjson;
-directions, limits and events are CSV; packets is packets.parquet; png and svg are pictures.
-"""
+_TABLES = ["csv", "json", "parquet", "ndjson", "directions", "packets", "limits", "events"]
+FORMATS = ["html", *_TABLES, "png", "svg"]
+"""What --write takes: graphs.html, connections as csv to ndjson, and the other tables by name."""
 USUAL = "html,csv"
 PICTURES = frozenset({"png", "svg"})  # what Matplotlib draws
 GRAPHS = PICTURES | {"html"}
@@ -298,7 +280,6 @@ def labels(paths: Sequence[Path]) -> list[str]:
 
 
 def _stem(path: Path) -> str:
-    """Without the endings of captures and of their compression."""
     name = path.name
     for ending in (".zst", ".gz", ".pcapng", ".pcap", ".cap"):
         name = name.removesuffix(ending)

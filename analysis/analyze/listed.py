@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
 from heapq import nlargest
@@ -38,18 +38,18 @@ class ListedCapture:
     udp: Sequence[Mapping[str, Any]] = ()
     segments: Segments = unread
     icmp: Sequence[IcmpError] = ()
+    in_all: int | None = None  # The number of the file's connections if some are not listed
+    is_growing: bool = False
 
     @cached_property
-    def errors(self) -> Mapping[int, Sequence[IcmpError]]:
-        """Errors of ICMP by the number of the connection that they quote."""
-        found = dict[int, list[IcmpError]]()
+    def errors(self) -> Mapping[int | None, Sequence[IcmpError]]:
+        found = dict[int | None, list[IcmpError]]()
         for error in self.icmp:
-            if error["connection"] is not None:
-                found.setdefault(error["connection"], []).append(error)
+            found.setdefault(error["connection"], []).append(error)
+        found.pop(None, None)
         return found
 
     def column(self, name: str) -> Sequence[Any]:
-        """Return all values of a column."""
         return self.part(name, slice(None))
 
     def values(self, *names: str) -> Iterator[tuple[Any, ...]]:
@@ -61,7 +61,11 @@ class ListedCapture:
     def rows(self, places: Iterable[int] | None = None) -> Iterator[dict[str, Any]]:
         """Yield the connections, or those at some places: each as its values by name."""
         names = connection_names()
-        for row in self.values(*names) if places is None else self._at(list(places), names):
+        cells = self.values(*names)
+        if places is not None:
+            chosen = list(places)
+            cells = zip(*([self.column(name)[at] for at in chosen] for name in names), strict=True)
+        for row in cells:
             yield dict(zip(names, row, strict=True))
 
     def facts(self, places: Iterable[int] | None = None) -> Iterator[ConnectionFacts]:
@@ -70,14 +74,9 @@ class ListedCapture:
             errors = self.errors.get(int(row["connection"]), ())
             yield connection(row, self.segments, errors, self.file)
 
-    def _at(self, places: Sequence[int], names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows at some places, out of one column after the other."""
-        columns = map(self.column, names)
-        return zip(*[[column[at] for at in places] for column in columns], strict=True)
-
 
 def of_engine(
-    results: Mapping[str, Any], file: FileFacts, segments: Segments = unread
+    results: Mapping[str, Any], file: FileFacts, segments: Segments = unread, **more: Any
 ) -> ListedCapture:
     """Return the rows of `analysis.flows.reader.columns`; its column of numbers has all rows."""
     handed: Mapping[str, Handed] = results["connections"]
@@ -90,10 +89,10 @@ def of_engine(
         return cells if len(cells) == chosen else cells * chosen
 
     udp, icmp = rows(results.get("udp", {})), icmp_errors(results)
-    return ListedCapture(file, height, part, udp, segments, icmp)
+    return ListedCapture(file, height, part, udp, segments, icmp, **more)
 
 
-def of_reading(reading: Reading) -> ListedCapture:
+def of_reading(reading: Reading, in_all: int | None = None) -> ListedCapture:
     table, packets = reading.connection_table, reading.packet_table
 
     @cache
@@ -109,6 +108,7 @@ def of_reading(reading: Reading) -> ListedCapture:
         reading.udp,
         lambda connection, forward: read()(connection, forward),
         reading.icmp,
+        in_all,
     )
 
 
@@ -136,23 +136,6 @@ class Attempt(StrEnum):
     HALF_OPEN = "answered and left half open"
 
 
-@dataclass
-class _Tried:
-    """Attempts that one sentence describes. Of the targets hashes are kept, for memory."""
-
-    count: int = 0
-    sources: set[str] = field(default_factory=set)
-    targets: set[int] = field(default_factory=set)
-    named: dict[str, None] = field(default_factory=dict)
-
-    def add(self, source: str, host: str, port: int) -> None:
-        self.count += 1
-        self.sources.add(source)
-        self.targets.add(hash((host, port)))
-        if len(self.named) <= _NAMED:
-            self.named[fmt.end(host, port)] = None
-
-
 def attempts(capture: ListedCapture) -> tuple[list[int], list[str]]:
     """Return the places of connections that opened, and sentences on the others."""
     kinds = [_kind(*row) for row in capture.values(*_OPENING)]
@@ -175,21 +158,22 @@ def _kind(
 
 
 def _sentences(capture: ListedCapture, kinds: list[Attempt | None]) -> Iterator[str]:
-    found = {kind: _Tried() for kind in Attempt}
-    ends = capture.values("host_a", "host_b", "port_b")
-    for row, kind in zip(ends, kinds, strict=True):
-        if kind:
-            found[kind].add(*row)
-    for kind, tried in found.items():
-        source, targets = "".join(tried.sources), fmt.listed(list(tried.named))
-        if len(tried.sources) > 1:
-            source = f"{len(tried.sources):,} addresses"
-        if len(tried.targets) > _NAMED:
-            first = ", ".join([*list(tried.named)[:_NAMED], "..."])
-            targets = f"{len(tried.targets):,} ports ({first})"
-        number = fmt.counted(tried.count, "connection")
-        if tried.count:
-            yield f"{kind.capitalize()}: {number}, from {source} to {targets}."
+    for kind, count in Counter(kinds).items():
+        if kind is None:
+            continue
+        sources, targets, named = set[str](), set[int](), dict[str, None]()
+        ends = zip(capture.values("host_a", "host_b", "port_b"), kinds, strict=True)
+        for source, host, port in (row for row, of_row in ends if of_row == kind):
+            sources.add(source)
+            targets.add(hash((host, port)))  # takes less memory than the text
+            if len(named) <= _NAMED:
+                named[fmt.end(host, port)] = None
+        whence = f"{len(sources):,} addresses" if len(sources) > 1 else "".join(sources)
+        whither = fmt.listed(list(named))
+        if len(targets) > _NAMED:
+            whither = f"{len(targets):,} ports ({', '.join([*list(named)[:_NAMED], '...'])})"
+        number = fmt.counted(count, "connection")
+        yield f"{kind.capitalize()}: {number}, from {whence} to {whither}."
 
 
 MOST = 30  # connections that the table has
@@ -210,25 +194,13 @@ ORDERS = {
 """The orders of --sort: the columns whose greatest sum is first, and words for that."""
 
 
-@dataclass(frozen=True)
-class ManyShown:
-    """The `most` connections that are first by `sort`; `tells_how` the others are seen."""
-
-    most: int = MOST
-    sort: str = "bytes"
-    tells_how: bool = True
-
-
-USUAL = ManyShown()
-
-
 def show_many(
-    capture: ListedCapture, places: Sequence[int], console: Console, shown: ManyShown
+    capture: ListedCapture, places: Sequence[int], console: Console, sort: str, most: int
 ) -> None:
-    """Print the connections at these places, those of the greatest size or trouble first."""
-    columns, order = ORDERS[shown.sort]
+    """Print `most` of the connections at these places, those that are first by `sort`."""
+    columns, order = ORDERS[sort]
     weights = list(map(sum, capture.values(*columns)))
-    first = nlargest(shown.most, places, key=weights.__getitem__)
+    first = nlargest(most, places, key=weights.__getitem__)
     digits = max(3, len(str(max(places) + 1)))
     head = ["No.".rjust(digits), *(name.rjust(width) for name, width, _ in _COLUMNS)]
     console.print(Text("\n" + "  ".join(head), style="bold"))
@@ -238,10 +210,10 @@ def show_many(
     if left:
         octets = list(map(sum, capture.values(*_SIZE)))
         rest = sum(octets[at] for at in places) - sum(octets[at] for at in first)
-        how = "; --out FOLDER writes them all" if shown.tells_how else ""
+        how = "" if capture.is_growing else "; --out FOLDER writes them all"
         console.print(f"\nAnd {left:,} more, with {fmt.size(rest)} together{how}.")
         console.print(f"Shown: {order}.")
-        if shown.tells_how:
+        if how:
             console.print("--connection N shows one of them alone, --sort chooses others.")
     _print_counts(capture, places, console)
 
@@ -265,18 +237,12 @@ def _round_trips(facts: ConnectionFacts) -> str:
     return " / ".join(fmt.digits((trip or 0) / 1e6) for trip in trips)
 
 
-def _repeated(facts: ConnectionFacts) -> str:
-    main = facts.directions[0]
-    is_seen = main.sees_sending or main["retransmissions"]
-    return f"{main['retransmissions']:,}" if is_seen else fmt.NOTHING
-
-
 _COLUMNS: tuple[tuple[str, int, Callable[[ConnectionFacts], str]], ...] = (
     ("Bytes", 7, lambda facts: fmt.size(facts.directions[0].carried)),
     ("Time", 7, lambda facts: fmt.seconds(facts.duration)),
     ("Goodput", 11, lambda facts: fmt.rate(facts.directions[0]["goodput"])),
     ("RTT 50/95 ms", 12, _round_trips),
-    ("Again", 5, _repeated),
+    ("Again", 5, lambda facts: facts.directions[0].again or fmt.NOTHING),
     ("Slow because", 0, lambda facts: str(verdict(facts).cause)),
 )
 """Name, width and figure of the first line of a connection."""
@@ -295,7 +261,6 @@ _VANTAGES = {
 
 
 def _print_counts(capture: ListedCapture, places: Sequence[int], console: Console) -> None:
-    """Print how the connections ended, and where they were captured."""
     counted = []
     for name, words in (("complete", _ENDINGS), ("vantage", _VANTAGES)):
         column = capture.column(name)

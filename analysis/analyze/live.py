@@ -21,7 +21,7 @@ from rich.live import Live
 from rich.text import Text
 
 from analysis import fmt
-from analysis.analyze.listed import MOST, ListedCapture, ManyShown, of_engine
+from analysis.analyze.listed import MOST, ListedCapture, of_engine
 from analysis.analyze.terminal import show
 from analysis.flows.reader import FollowedCapture
 from topologies.errors import TcplabError, UsageError
@@ -32,12 +32,14 @@ _HEADERS = 256  # octets of each packet that are captured: all headers, also in 
 _INTERFACES = Path("/sys/class/net")
 
 
+_FOLLOW_AGAIN = "The tables above show what came before; start again to follow what is there now."
+
+
 class GrowingFile:
     """A file that another program appends to. It has no end until it is stopped."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
-        self._path, self._file = path, file
-        self._is_stopped = False
+        self._path, self._file, self._is_stopped = path, file, False
 
     def read(self, seconds: float) -> bytes | None:
         """Return octets, none in time, or None at the end. Raises TcplabError for another file."""
@@ -58,11 +60,7 @@ class GrowingFile:
         return b""
 
     def stop(self) -> None:
-        """Ask for no more than what is on its way."""
         self._is_stopped = True
-
-
-_FOLLOW_AGAIN = "The tables above show what came before; start again to follow what is there now."
 
 
 class GrowingPipe:
@@ -74,14 +72,12 @@ class GrowingPipe:
         self._watched.register(descriptor, select.POLLIN)
 
     def read(self, seconds: float) -> bytes | None:
-        """Return octets as GrowingFile does."""
-        octets = b""
-        if self._watched.poll(1000 * seconds):
-            octets = os.read(self._descriptor, _PIECE)
-            if not octets and self._process:
-                self._process.wait()
-            return octets or None
-        return octets
+        if not self._watched.poll(1000 * seconds):
+            return b""
+        octets = os.read(self._descriptor, _PIECE)
+        if not octets and self._process:
+            self._process.wait()
+        return octets or None
 
     def stop(self) -> None:
         """Stop tcpdump; another writer, on the same terminal, is stopped by the same Ctrl-C."""
@@ -113,12 +109,11 @@ def growing_source(name: str) -> Iterator[GrowingSource]:
             raise TcplabError(why, "Check the path.") from error
         with file:
             yield GrowingFile(path, file) if path.is_file() else GrowingPipe(file.fileno())
-    elif name == "any" or name in os.listdir(_INTERFACES):
+    elif name in (interfaces := ["any", *sorted(os.listdir(_INTERFACES))]):
         with _tcpdump(name) as source:
             yield source
     else:
-        interfaces = ", ".join(sorted(os.listdir(_INTERFACES)))
-        remedy = f"The interfaces are any, {interfaces}."
+        remedy = f"The interfaces are {', '.join(interfaces)}."
         raise UsageError(f"There is no file and no network interface {name}.", remedy)
 
 
@@ -134,29 +129,22 @@ def _tcpdump(interface: str) -> Iterator[GrowingSource]:
     command = [program, "-i", interface, "-U", "-s", str(_HEADERS), "-w", "-"]
     with tempfile.TemporaryFile() as said:
         # A session of its own: Ctrl-C on this terminal reaches it by `stop` alone.
-        process = subprocess.Popen(
+        with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=said, start_new_session=True
-        )
-        try:
-            assert process.stdout
-            yield GrowingPipe(process.stdout.fileno(), process)
-        finally:
-            process.terminate()
-            process.wait()
-            assert process.stdout
-            process.stdout.close()
+        ) as process:
+            try:
+                assert process.stdout
+                yield GrowingPipe(process.stdout.fileno(), process)
+            finally:
+                process.terminate()
         said.seek(0)
-        _check_ending(interface, process.returncode, said.read().decode(errors="replace"))
-
-
-def _check_ending(interface: str, status: int, said: str) -> None:
-    """Raise TcplabError if tcpdump failed, and report the packets it lost."""
-    if status not in (0, -signal.SIGTERM, -signal.SIGINT):
+        text = said.read().decode(errors="replace")
+    if process.returncode not in (0, -signal.SIGTERM, -signal.SIGINT):
         raise TcplabError(
-            f"tcpdump cannot capture on {interface}: {said.strip()}.",
+            f"tcpdump cannot capture on {interface}: {text.strip()}.",
             f"sudo tcpdump -i {interface} -U -w - | ./tcplab analyze --live -",
         )
-    for line in said.splitlines():
+    for line in text.splitlines():
         if "dropped" in line and not line.startswith("0 "):
             print(f"tcpdump: {line}", file=sys.stderr)
 
@@ -175,32 +163,29 @@ def follow(name: str, interval: float, console: Console) -> ListedCapture:
         with growing_source(name) as source, _asked_to_stop() as is_stopped:
             with _drawing(console) as draw:
                 due = time.monotonic() + interval
-                while (
-                    not is_stopped() and (octets := source.read(min(interval, _WAIT))) is not None
-                ):
-                    if octets:
-                        capture.feed(octets)
+                while not is_stopped():
+                    if (octets := source.read(min(interval, _WAIT))) is None:
+                        break
+                    capture.feed(octets)
                     if (now := time.monotonic()) >= due:
                         draw(capture)
                         due = max(due + interval, now + _SHARE * (time.monotonic() - now))
             was_stopped = is_stopped()
-            _read_rest(source, capture)
+            source.stop()
+            latest = time.monotonic() + _LAST
+            while (left := latest - time.monotonic()) > 0:
+                if (octets := source.read(left)) is None:
+                    break
+                capture.feed(octets)
             if not was_stopped:
                 capture.end()  # an incomplete end is damage then
     finally:
-        listed, in_all = _listed(capture)
+        listed = _listed(capture)
         if listed.file.format:
-            _show(listed, in_all, console, MOST)
+            _show(listed, console, MOST)
     if not listed.file.format:
         raise TcplabError(f"No packets came from {capture.name}.", "Is tcpdump running, with -U?")
     return listed
-
-
-def _read_rest(source: GrowingSource, capture: FollowedCapture) -> None:
-    source.stop()
-    latest = time.monotonic() + _LAST
-    while (left := latest - time.monotonic()) > 0 and (octets := source.read(left)) is not None:
-        capture.feed(octets)
 
 
 @contextmanager
@@ -234,20 +219,20 @@ def _drawing(console: Console) -> Iterator[Callable[[FollowedCapture], None]]:
 
 def _tables(capture: FollowedCapture, console: Console) -> Text:
     """Return the tables as they are now, with as many connections as the screen holds."""
-    listed, in_all = _listed(capture)
+    listed = _listed(capture)
     width, height = console.size
     text = io.StringIO()
     screen = Console(file=text, width=width, force_terminal=True, highlight=False, no_color=False)
     screen.print(Text("Ctrl-C ends it.", style="dim"))
     if listed.file.format:
-        _show(listed, in_all, screen, max(3, min(MOST, (height - _OTHER_LINES) // 3)))
+        _show(listed, screen, max(3, min(MOST, (height - _OTHER_LINES) // 3)))
     else:
         screen.print(f"No packets came from {capture.name} yet.")
     return Text.from_ansi(text.getvalue())
 
 
 def _line(capture: FollowedCapture) -> str:
-    listed, in_all = _listed(capture)
+    listed = _listed(capture)
     file = listed.file
     if file.last is None:
         return "no packets yet"
@@ -258,19 +243,18 @@ def _line(capture: FollowedCapture) -> str:
     )
     return (
         f"{at:%H:%M:%S}  {fmt.counted(file.packets, 'packet')},"
-        f" {fmt.counted(in_all, 'connection')}, {fmt.size(data)} (each once),"
+        f" {fmt.counted(listed.in_all or 0, 'connection')}, {fmt.size(data)} (each once),"
         f" {fmt.counted(again, 'retransmission')}"
     )
 
 
-def _listed(capture: FollowedCapture) -> tuple[ListedCapture, int]:
-    """Return the packets so far, and the number of all connections."""
+def _listed(capture: FollowedCapture) -> ListedCapture:
     results, file, in_all = capture.columns()
-    return of_engine(results, file), in_all
+    return of_engine(results, file, in_all=in_all, is_growing=True)
 
 
-def _show(listed: ListedCapture, in_all: int, console: Console, most: int) -> None:
-    show(listed, console, in_all, ManyShown(most, tells_how=False))
-    if forgotten := in_all - listed.height:
+def _show(listed: ListedCapture, console: Console, most: int) -> None:
+    show(listed, console, most=most)
+    if forgotten := (listed.in_all or 0) - listed.height:
         connections = fmt.counted(forgotten, "connection")
         console.print(Text(f"Forgotten to save memory: {connections}, those silent longest."))

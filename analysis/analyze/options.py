@@ -25,7 +25,7 @@ from topologies.errors import TcplabError, UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from analysis.table import ColumnTable, TableColumn, Truths
+    from analysis.table import ColumnTable, Truths
 
 _NAME = re.compile(r"""'(?:[^']|'')*'|"(?P<quoted>[^"]*)"|[A-Za-z_]\w*""")
 """Text, a name in quotes, or a word."""
@@ -42,13 +42,21 @@ def fulfilling(table: ColumnTable, condition: str) -> Truths:
         return used.setdefault(name, f"c{len(used)}") if name in table.columns else word[0]
 
     translated = _NAME.sub(in_database, condition)
-    columns = [range(len(table)), *(_storable(table[name]) for name in used)]
+    # SQLite's whole numbers have a sign and 64 bits.
+    columns = [range(len(table))] + [
+        [float(x) if isinstance(x, int) and x >= 2**63 else x for x in table[name].to_list()]
+        for name in used
+    ]
     try:
         answers = _answers(translated, ["place", *used.values()], zip(*columns, strict=True))
+        if not {*answers} <= {0, 1, None}:
+            raise sqlite3.Warning("it is neither true nor false")
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise _refused(condition, str(error)) from error
-    if not {*answers} <= {0, 1, None}:
-        raise _refused(condition, "it is neither true nor false")
+        raise UsageError(
+            f"--where {condition!r} is no condition on the columns: {error}",
+            "For example: --where 'retransmissions_a2b > 10 and port_b = 443'; --columns names the"
+            " columns.",
+        ) from error
     return np.array([answer == 1 for answer in answers], np.bool_)
 
 
@@ -59,20 +67,6 @@ def _answers(condition: str, names: list[str], rows: Iterable[tuple[Any, ...]]) 
         database.executemany(f"insert into connections values ({places})", rows)
         chosen = database.execute(f"select ({condition}\n) from connections order by place")
         return [answer for (answer,) in chosen]
-
-
-def _storable(column: TableColumn) -> list[Any]:
-    """SQLite's whole numbers have a sign and 64 bits."""
-    cells = column.to_list()
-    return [float(each) if isinstance(each, int) and each >= 2**63 else each for each in cells]
-
-
-def _refused(condition: str, reason: str) -> UsageError:
-    return UsageError(
-        f"--where {condition!r} is no condition on the columns: {reason}",
-        "For example: --where 'retransmissions_a2b > 10 and port_b = 443'; --columns names the"
-        " columns.",
-    )
 
 
 @dataclass(frozen=True)
@@ -88,14 +82,17 @@ class ConnectionChoice:
         return bool(self.numbers or self.hosts or self.ports or self.where)
 
     def of(self, reading: Reading) -> Reading:
-        """Return the reading with the connections that fit; raises as `fitting`."""
         fitting = self.fitting(reading.connection_table, reading.file.path)
         return only(reading, fitting["connection"].to_list())
 
     def fitting(self, connections: ColumnTable, path: str) -> ColumnTable:
         """Return those that fit. Raises UsageError, or TcplabError if none fits."""
-        number = len(connections)
-        fitting = _numbered(connections, self.numbers, path) if self.numbers else connections
+        number, fitting = len(connections), connections
+        if missing := sorted({*self.numbers} - {*connections["connection"].to_list()}):
+            has = f"It has {number:,}, numbered from 1." if number else _NO_CONNECTION
+            raise UsageError(f"{path} has no connection {fmt.listed([*map(str, missing)])}.", has)
+        if self.numbers:
+            fitting = fitting.rows(_has("connection", fitting, self.numbers))
         if self.hosts:
             fitting = _with_end(fitting, "host", _addresses(fitting, self.hosts))
         if self.ports:
@@ -111,18 +108,10 @@ class ConnectionChoice:
         return fitting
 
 
-def _numbered(connections: ColumnTable, numbers: Sequence[int], path: str) -> ColumnTable:
-    missing = sorted(set(numbers) - set(connections["connection"].to_list()))
-    if missing:
-        height = len(connections)
-        has = f"It has {height:,}, numbered from 1." if height else "No TCP connection is in it."
-        words = fmt.listed([str(number) for number in missing])
-        raise UsageError(f"{path} has no connection {words}.", has)
-    return connections.rows(_has("connection", connections, numbers))
+_NO_CONNECTION = "No TCP connection is in it."
 
 
 def only(reading: Reading, numbers: Sequence[int]) -> Reading:
-    """The reading with these connections alone."""
     chosen: dict[str, Any] = {
         name: table and table.rows(_has("connection", table, numbers))
         for name in ("connection_table", "packet_table", "limit_table")
@@ -145,18 +134,15 @@ def _has(name: str, table: ColumnTable, values: Sequence[Any]) -> NDArray[Any]:
 
 
 def _addresses(connections: ColumnTable, hosts: Sequence[str]) -> list[str]:
-    """Return the addresses in the capture that are one of `hosts`, or lie within one of them."""
-    networks = [_network(host) for host in hosts]
+    networks = []
+    for host in hosts:
+        try:
+            networks.append(ipaddress.ip_network(host, strict=False))
+        except ValueError as error:
+            remedy = "For example: 10.0.0.1, 10.0.0.0/8 or 2001:db8::1."
+            raise UsageError(f"--host {host} is no address.", remedy) from error
     known = {host for end in "ab" for host in connections[f"host_{end}"].to_list()}
     return [each for each in known if any(ipaddress.ip_address(each) in net for net in networks)]
-
-
-def _network(host: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    try:
-        return ipaddress.ip_network(host, strict=False)
-    except ValueError as error:
-        remedy = "For example: 10.0.0.1, 10.0.0.0/8 or 2001:db8::1."
-        raise UsageError(f"--host {host} is no address.", remedy) from error
 
 
 _SECONDS = re.compile(r"\d+(\.\d+)?")
@@ -242,7 +228,6 @@ class AnalyzeOptions:
 
     @property
     def tunnels(self) -> dict[int, str]:
-        """Tunnels of --decode-as by port. Raises UsageError."""
         return dict(map(tunnel, self.decode_as))
 
     @property
@@ -252,7 +237,6 @@ class AnalyzeOptions:
 
     @property
     def packets(self) -> bool:
-        """True if rows of packets are needed."""
         return self.match or self.events or bool(files.OF_PACKETS & set(self.write))
 
 
@@ -269,12 +253,20 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
     if options.match and len(paths) != 2:
         match = f"--match takes two captures, not {len(paths)}."
         raise UsageError(match, "Name the file of each end.")
-    if options.compare:
-        _check_comparison(paths, options)
+    if options.compare and len(paths) != 2:
+        why = f"--compare takes two captures, not {len(paths)}."
+        raise UsageError(why, "Name the fast one first.")
+    others = (options.match, options.events, options.responses, options.out, options.dedup)
+    if options.compare and any(others):
+        remedy = "Leave out --match, --events, --responses, --out and --dedup."
+        raise UsageError("--compare prints a table or --json only.", remedy)
     if not options.match and (options.align or options.mss):
         raise UsageError("--align-clocks and --mss are for two captures.", "Add --match.")
-    if options.dedup:
-        _check_dedup(paths, options.dedup)
+    if options.dedup and (len(paths) != 1 or not paths[0].is_file()):
+        raise UsageError("--dedup takes one capture, in a file.", "Call it for each file.")
+    if options.dedup and options.dedup.exists() and options.dedup.samefile(paths[0]):
+        why = f"--dedup would overwrite {options.dedup} while it is read."
+        raise UsageError(why, "Name another file.")
     for path in paths:
         if str(path) == "/dev/stdin" and sys.stdin.isatty():
             terminal = "- reads standard input, and that is this terminal."
@@ -287,20 +279,3 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
         if path.is_file() and not path.stat().st_size:
             remedy = "Capture again: tcpdump writes when it is stopped, or with -U."
             raise TcplabError(f"{path} is empty.", remedy)
-
-
-def _check_comparison(paths: Sequence[Path], options: AnalyzeOptions) -> None:
-    if len(paths) != 2:
-        why = f"--compare takes two captures, not {len(paths)}."
-        raise UsageError(why, "Name the fast one first.")
-    if options.match or options.events or options.responses or options.out or options.dedup:
-        remedy = "Leave out --match, --events, --responses, --out and --dedup."
-        raise UsageError("--compare prints a table or --json only.", remedy)
-
-
-def _check_dedup(paths: Sequence[Path], to: Path) -> None:
-    """Check that one file, which can be read twice, is written to another."""
-    if len(paths) != 1 or not paths[0].is_file():
-        raise UsageError("--dedup takes one capture, in a file.", "Call it for each file.")
-    if to.exists() and to.samefile(paths[0]):
-        raise UsageError(f"--dedup would overwrite {to} while it is read.", "Name another file.")

@@ -20,18 +20,16 @@ if TYPE_CHECKING:
 
 
 def named(error: IcmpError) -> str:
-    """Return what an error reports, with its MTU."""
     mtu = f" (MTU {error['mtu']:,})" if error["mtu"] else ""
     return f"{error['error']}{mtu}"
 
 
 def about_connection(errors: Sequence[IcmpError]) -> list[str]:
-    """Return a sentence on each kind of error and reporter."""
     kinds = dict[tuple[str, str], list[int]]()
     for error in errors:
         kinds.setdefault((error["reporter"], named(error)), []).append(error["packet"])
     return [
-        f"ICMP: {reporter} reports {name} {_times(len(packets))},"
+        f"ICMP: {reporter} reports {name} {fmt.times(len(packets))},"
         f" {fmt.packets(min(packets), max(packets))}."
         for (reporter, name), packets in kinds.items()
     ]
@@ -45,22 +43,17 @@ def about_flow(errors: Sequence[IcmpError], flow: Mapping[str, Any]) -> list[str
         if error["protocol"] == "UDP"
         and {(error[end], error[f"{end}_port"]) for end in ("source", "target")} == ends
     )
-    return [f"{name} {_times(count)}" for name, count in found.items()]
+    return [f"{name} {fmt.times(count)}" for name, count in found.items()]
 
 
 def about_many(capture: ListedCapture) -> list[str]:
-    """Return a sentence on all errors about connections, if there are any."""
     errors = [error for errors in capture.errors.values() for error in errors]
     if not errors:
         return []
     kinds = Counter(map(named, errors)).most_common()
-    counts = fmt.listed([f"{name} {_times(count)}" for name, count in kinds])
+    counts = fmt.listed([f"{name} {fmt.times(count)}" for name, count in kinds])
     about = fmt.counted(len(capture.errors), "connection")
     return [f"ICMP reports about {about}: {counts}; --events lists them."]
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
 
 
 _WAYS = ("a2b", "b2a")
@@ -109,7 +102,6 @@ def _hop(way: DirectionFacts) -> str:
 
 
 def _fast_open(way: DirectionFacts) -> str:
-    """Return the cookie and the answer to the SYN's data."""
     sent, taken = way["syn_data"], way["syn_data_accepted"]
     asked = {"request": "asked for a cookie", "cookie": "with a cookie"}
     parts = [asked[way["fastopen"]]] if way["fastopen"] in asked else []
@@ -159,10 +151,9 @@ def lines(reading: Reading) -> Iterator[str]:
     cells = [_HEAD, *(_cells(row, reading.file.first or 0) for row in table(reading).as_rows())]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
-        padded = [
-            cell.rjust(width) if at in (0, 1, 2) else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
+        pairs = list(zip(row, widths, strict=True))
+        padded = [cell.rjust(width) for cell, width in pairs[:3]]
+        padded += [cell.ljust(width) for cell, width in pairs[3:]]
         yield "  ".join(padded).rstrip()
 
 
@@ -237,13 +228,6 @@ def _both(row: Values, name: str) -> tuple[int, int]:
     return row[f"{name}_a2b"], row[f"{name}_b2a"]
 
 
-def _one_way(row: Values) -> bool:
-    """Only one direction has packets; SYNs and data without an answer are no sign of that."""
-    packets, syns = _both(row, "total_packets"), _both(row, "syns")
-    is_silent = max(_both(row, "unanswered_repeats")) >= UNANSWERED
-    return 0 in packets and sum(packets) > sum(syns) and not is_silent
-
-
 def _unseen(row: Values) -> bool:
     """Bytes that probe a closed window are not among the unique ones."""
     names = ("bytes_acknowledged", "unique_bytes_sent", "zwnd_probe_bytes", "missed_data")
@@ -270,10 +254,10 @@ _DOUBTS = {row["name"]: row["sentence"] for row in _TABLE}
 def _of_connections(capture: ListedCapture) -> Iterator[str]:
     general = [_DOUBTS[name] for name in ("one_way", "unscaled", "unseen", "mirrored")]
     doubted: dict[str, list[int]] = {sentence: [] for sentence in general}
-    other = _unread(capture.file)
+    one_way = _without_direction(capture.file)
     for values in capture.values(*_COLUMNS):
         row = dict(zip(_COLUMNS, values, strict=True))
-        for sentence in _of_connection(row, other):
+        for sentence in _of_connection(row, one_way):
             doubted.setdefault(sentence, []).append(row["connection"])
     if _is_short(capture.file):
         doubted.pop(_DOUBTS["cut"], None)  # said of the whole file
@@ -282,12 +266,13 @@ def _of_connections(capture: ListedCapture) -> Iterator[str]:
             yield f"{_which(numbers, capture.height)}: {sentence}"
 
 
-def _of_connection(row: Values, other: str) -> Iterator[str]:
-    """Yield the sentences on a connection; `other` is for one without a direction."""
-    is_one_way, known = _one_way(row), _both(row, "options_known")
-    if is_one_way:
-        yield other or _DOUBTS["one_way"]
-    elif any(syns and not whole for syns, whole in zip(_both(row, "syns"), known, strict=True)):
+def _of_connection(row: Values, one_way: str) -> Iterator[str]:
+    packets, syns, known = (_both(row, x) for x in ("total_packets", "syns", "options_known"))
+    is_silent = max(_both(row, "unanswered_repeats")) >= UNANSWERED
+    # SYNs and data without an answer are no sign of a direction that is missing.
+    if 0 in packets and sum(packets) > sum(syns) and not is_silent:
+        yield one_way
+    elif any(sent and not whole for sent, whole in zip(syns, known, strict=True)):
         yield _DOUBTS["cut"]
     elif sum(_both(row, "actual_data_pkts")) and not all(known):
         host = row["host_a"] if known[1] else row["host_b"]
@@ -300,11 +285,11 @@ def _of_connection(row: Values, other: str) -> Iterator[str]:
         yield _DOUBTS["late"].format(late=fmt.seconds(late))
 
 
-def _unread(file: FileFacts) -> str:
-    """Return what may hide a direction that is missing: packets that are not read."""
+def _without_direction(file: FileFacts) -> str:
+    """Return the sentence on a direction that is missing: packets that are not read may hide it."""
     others = sum(number for why, number in file.ignored.items() if why != "outside the period")
     if others * _HIDING < file.tcp_segments:
-        return ""
+        return _DOUBTS["one_way"]
     types = fmt.listed([f"0x{kind:04x}" for kind in file.unread_types][:_NAMED])
     of_types = f", of the types {types} of Ethernet" if types else ""
     return _DOUBTS["unread"].format(others=f"{others:,}", of_types=of_types)

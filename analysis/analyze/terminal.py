@@ -11,18 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis import fmt
+from analysis.analyze import reported
 from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts
-from analysis.analyze.listed import USUAL, ListedCapture, ManyShown, attempts, show_many
-from analysis.analyze.reported import (
-    Subflows,
-    about_connection,
-    about_flow,
-    about_many,
-    doubts,
-    fault_sentence,
-    sentences,
-    subflows,
-)
+from analysis.analyze.listed import MOST, ListedCapture, attempts, show_many
 from analysis.analyze.verdict import verdict, why
 from analysis.flows.columns import EXCHANGES, ICMP_ERRORS, INTERVALS, KINDS, OURS, PACKETS, TCPTRACE
 
@@ -41,7 +32,6 @@ _LEFT_OUT = {
 
 
 def show_why(capture: ListedCapture, console: Console) -> None:
-    """Print the features and rules behind each connection's verdict."""
     console.print(Text(capture.file.path, style="bold"), soft_wrap=True)
     for facts in capture.facts():
         console.print(Text(f"\nConnection {facts.number}: {verdict(facts).reason}", style="bold"))
@@ -49,10 +39,8 @@ def show_why(capture: ListedCapture, console: Console) -> None:
             console.print(Text(f"  {line}"), soft_wrap=True)
 
 
-def show(
-    capture: ListedCapture, console: Console, in_all: int | None = None, table: ManyShown = USUAL
-) -> None:
-    """Print connections, above FEW only those that opened, and the file, which has `in_all`."""
+def show(capture: ListedCapture, console: Console, sort: str = "bytes", most: int = MOST) -> None:
+    """Print connections, above FEW only those that opened, and the file."""
     console.print(Text(capture.file.path, style="bold"), soft_wrap=True)
     places, counted = list(range(capture.height)), list[str]()
     if capture.height > FEW:
@@ -60,27 +48,27 @@ def show(
     if not capture.height:
         console.print("No TCP connection is in it.")
     if len(places) > FEW:
-        show_many(capture, places, console, table)
-        counted += about_many(capture)
+        show_many(capture, places, console, sort, most)
+        counted += reported.about_many(capture)
     else:
-        joined = subflows(capture)
+        joined = reported.subflows(capture)
         for facts in capture.facts(places):
             _block(facts, joined, console)
     for at, sentence in enumerate(counted):
         console.print(Text(sentence if at else f"\n{sentence}"))
     _show_datagrams(capture, console)
-    for sentence in file_sentences(capture, in_all):
+    for sentence in file_sentences(capture):
         console.print(Text(sentence))
 
 
-def _block(facts: ConnectionFacts, joined: Subflows, console: Console) -> None:
+def _block(facts: ConnectionFacts, joined: reported.Subflows, console: Console) -> None:
     main = facts.directions[0]
     title = f"\nConnection {facts.number}: {main.source} {_ARROW} {main.target}"
     console.print(Text(title, style="bold cyan"))
     console.print(Text(verdict(facts).sentence, style="bold"))
     network = f"In {facts.row['network']}." if facts.row["network"] else ""
     place = f"{facts.vantage} {fmt.seconds(facts.duration)}, {facts.ended}."
-    extensions = [*sentences(facts, joined), *about_connection(facts.errors)]
+    extensions = [*reported.sentences(facts, joined), *reported.about_connection(facts.errors)]
     silence = "" if facts.shown else facts.silence
     for sentence in filter(None, (network, place, facts.opened, *extensions, silence)):
         console.print(Text(sentence))
@@ -103,7 +91,15 @@ def figures(direction: DirectionFacts) -> dict[str, str]:
     again, episodes, gaps = _again(direction)
     probes = fmt.counted(direction["probes"], "probe")
     is_closed = closed or direction["probes"]
-    has_limit = direction.answered and not direction.is_request
+    reordering = "not visible at the sender" if direction.place == "sender" else "none seen"
+    if direction["reordered"]:
+        most = fmt.counted(direction["reordering_packets"], "packet")
+        reordering = f"{fmt.counted(direction['reordered'], 'packet')}, overtaken by at most {most}"
+    limits, limited = direction.limits, ""
+    if direction.answered and not direction.is_request:
+        whole = sum(limits.values())
+        shares = (f"{LIMITS[state]} {fmt.share(time, whole)}" for state, time in limits.items())
+        limited = ", ".join(shares) or fmt.NOTHING
     return {
         "Bytes (each once)": fmt.size(direction.carried),
         "Segments with data": f"{direction['actual_data_pkts']:,}",
@@ -112,11 +108,11 @@ def figures(direction: DirectionFacts) -> dict[str, str]:
         "Retransmissions": again,
         "Loss episodes": episodes,
         "Gaps and copies": gaps,
-        "Reordering": _reordering(direction),
+        "Reordering": reordering,
         "ECN marks (CE)": f"{direction['ce_packets']:,}" if direction["ce_packets"] else "",
         "Closed window": f"{fmt.seconds(closed)}, {probes} of it" if is_closed else "",
         "Keep-alives": f"{direction['keepalives']:,}" if direction["keepalives"] else "",
-        "Limited by": _limited(direction) if has_limit else "",
+        "Limited by": limited,
     }
 
 
@@ -134,32 +130,18 @@ def _again(direction: DirectionFacts) -> tuple[str, str, str]:
     counts = (("late", "gap filled", "gaps filled"), ("copies", "copy", "copies"))
     found = [fmt.counted(direction[name], *words) for name, *words in counts if direction[name]]
     filled = ", ".join(found)
-    if not direction.sees_sending and not direction["retransmissions"]:
+    if not direction.again:
         seen = "none seen; losses before this place show as gaps"
         return _NEXT_TO_IT if direction.place == "receiver" else seen, "", filled or "none"
     kinds = ", ".join(f"{number:,} {CALLED[kind]}" for kind, number in direction.kinds.items())
-    again = f"{direction['retransmissions']:,}"
-    return f"{again}: {kinds}" if kinds else again, f"{direction['loss_episodes']:,}", filled
+    again = f"{direction.again}: {kinds}" if kinds else direction.again
+    return again, f"{direction['loss_episodes']:,}", filled
 
 
-def _reordering(direction: DirectionFacts) -> str:
-    if not direction["reordered"]:
-        return "not visible at the sender" if direction.place == "sender" else "none seen"
-    most = fmt.counted(direction["reordering_packets"], "packet")
-    return f"{fmt.counted(direction['reordered'], 'packet')}, overtaken by at most {most}"
-
-
-def _limited(direction: DirectionFacts) -> str:
-    limits = direction.limits
-    total = sum(limits.values())
-    shares = (f"{LIMITS[state]} {fmt.share(time, total)}" for state, time in limits.items())
-    return ", ".join(shares) or fmt.NOTHING
-
-
-def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[str]:
-    """The facts of the file, which may have more connections `in_all`, damage and doubts."""
+def file_sentences(capture: ListedCapture) -> list[str]:
+    """Return the facts of the file, damage and doubts."""
     file = capture.file
-    number = capture.height if in_all is None else in_all
+    number = capture.height if capture.in_all is None else capture.in_all
     packed = f", {file.compression}" if file.compression else ""
     begin = ""
     if file.first is not None and file.timeless < file.packets:
@@ -172,12 +154,11 @@ def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[st
     if file.ignored:
         left_out = ((number, _LEFT_OUT.get(why, why)) for why, number in file.ignored.items())
         sentences.append(f"Left out: {', '.join(f'{count:,} {why}' for count, why in left_out)}.")
-    sentences += [fault_sentence(file)] if file.fault else []
-    return sentences + [f"Note: {sentence}" for sentence in doubts(capture)]
+    sentences += [reported.fault_sentence(file)] if file.fault else []
+    return sentences + [f"Note: {sentence}" for sentence in reported.doubts(capture)]
 
 
 def print_columns(console: Console) -> None:
-    """Print every column of connections and packets with its type, unit and definition."""
     tables = {
         "Connections, as tcptrace names them": TCPTRACE,
         "Connections, further columns": OURS,
@@ -212,7 +193,8 @@ def _show_datagrams(capture: ListedCapture, console: Console) -> None:
     title = f"\nUDP: {fmt.counted(len(flows), 'flow')}" + (f", {quic:,} of QUIC" if quic else "")
     console.print(Text(title, style="bold cyan"))
     for flow in nlargest(_MOST_FLOWS, flows, key=_size):
-        console.print(Text(", ".join([*_udp_figures(flow), *about_flow(capture.icmp, flow)])))
+        quoted = reported.about_flow(capture.icmp, flow)
+        console.print(Text(", ".join([*_udp_figures(flow), *quoted])))
         a, b = (fmt.end(flow[f"host_{end}"], flow[f"port_{end}"]) for end in "ab")
         identifier = f", DCID {flow['quic_identifier']}" if flow["quic_identifier"] else ""
         console.print(Text(f"  {a} {_ARROW} {b}{identifier}", style="cyan"))
@@ -240,19 +222,11 @@ def _udp_figures(flow: _Flow) -> Iterator[str]:
 
 
 _MOST = 20  # servers that the terminal shows
-
-
 _Rows = list[dict[str, Any]]
 
 
 def _times(rows: _Rows, name: str) -> list[int]:
-    """Return the known times in a column of EXCHANGES, the shortest first."""
     return sorted(row[name] for row in rows if row[name] is not None)
-
-
-def percentile(times: Sequence[int], percent: int) -> int:
-    """Return the least of sorted times that so many percent do not exceed (nearest rank)."""
-    return times[max(-(-len(times) * percent // 100), 1) - 1]
 
 
 def show_responses(rows: _Rows, console: Console) -> None:
@@ -311,8 +285,9 @@ def _print_server(protocol: str, end: str, rows: _Rows, console: Console) -> Non
 
 
 def _percentiles(times: Sequence[int], *percents: int) -> str:
-    """Write three digits, or two decimals below a millisecond: wider ones leave their column."""
+    """Write percentiles (nearest rank) with few digits: wider ones leave their column."""
     if not times:
         return fmt.NOTHING
-    found = (percentile(times, each) / 1e6 for each in percents)
+    ranks = (max(-(-len(times) * percent // 100), 1) for percent in percents)
+    found = (times[rank - 1] / 1e6 for rank in ranks)
     return " / ".join(f"{time:.2f}" if time < 1 else fmt.digits(time) for time in found)

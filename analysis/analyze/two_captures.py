@@ -43,7 +43,6 @@ class ComparedFlow(NamedTuple):
         return self.facts.directions[0]
 
     def both(self, name: str) -> tuple[Any, Any]:
-        """Return a column of both directions."""
         return self.main[name], self.main.back(name)
 
 
@@ -60,24 +59,22 @@ class FlowFigure:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """A figure of both connections; both texts are a dash for an unknown value."""
+    """A figure of both connections; both `texts` are a dash for an unknown value."""
 
     figure: FlowFigure
     values: tuple[Any, Any]
-    least: float
+    texts: list[str]
+    differs: bool
 
-    @property
-    def texts(self) -> list[str]:
-        return [fmt.NOTHING if each is None else self.figure.text(each) for each in self.values]
-
-    @property
-    def differs(self) -> bool:
-        if None in self.values or self.texts[0] == self.texts[1]:
-            return False
-        if isinstance(self.values[0], str):
-            return True
-        least, most = sorted(self.values)
-        return bool(most >= _ALIKE * least and most - least > self.least)
+    @staticmethod
+    def of(figure: FlowFigure, flows: tuple[ComparedFlow, ComparedFlow]) -> "ComparedRow":
+        values = figure.value(flows[0]), figure.value(flows[1])
+        texts = [fmt.NOTHING if each is None else figure.text(each) for each in values]
+        differs = None not in values and texts[0] != texts[1]
+        if differs and not isinstance(values[0], str):
+            least, most = sorted(values)
+            differs = most >= _ALIKE * least and most - least > figure.least(flows[1])
+        return ComparedRow(figure, values, texts, differs)
 
     @property
     def against(self) -> str:
@@ -168,7 +165,6 @@ class CaptureComparison:
 
     @property
     def sentence(self) -> str:
-        """The difference in one sentence: how much slower, the cause, and what else differs."""
         causes = [str(verdict(each.facts).cause) for each in self.flows]
         why = f"in both, {causes[1]}" if causes[0] == causes[1] else f"{causes[1]}, not {causes[0]}"
         found = [f"{row.figure.name.lower()} {row.against}" for row in self._reasons]
@@ -201,18 +197,13 @@ class CaptureComparison:
             "connections": [each.facts.number for each in self.flows],
             "matched_by": self.matched,
             "rows": [
-                {
-                    "name": row.figure.name,
-                    "first": row.values[0],
-                    "second": row.values[1],
-                    "differs": row.differs,
-                }
+                {"name": row.figure.name, "first": first, "second": second, "differs": row.differs}
                 for row in self.rows
+                for first, second in [row.values]
             ],
         }
 
     def show(self, console: Console) -> None:
-        """Print the sentence, the table, and how the connections were chosen."""
         console.print(Text(self.sentence, style="bold"))
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for name in ("", *self.labels, ""):
@@ -234,20 +225,21 @@ def compare(good: ListedCapture, bad: ListedCapture, labels: list[str]) -> Captu
             why = f"{capture.file.path} has no TCP connection to compare."
             raise TcplabError(why, "Check the filter.")
     largest = _largest(good), _largest(bad)
-    places, words = (largest[0][0], largest[1][0]), "the largest of each, for no two have the same"
-    words += " server port"
-    for columns, name in _LIKENESS:
-        if found := _alike(good, bad, largest, columns):
-            places, words = found, f"by {name}"
-            break
+    likenesses = ((_alike(good, bad, largest, columns), name) for columns, name in _LIKENESS)
+    places, words = next(
+        ((found, f"by {name}") for found, name in likenesses if found),
+        (
+            (largest[0][0], largest[1][0]),
+            "the largest of each, for no two have the same server port",
+        ),
+    )
     pairs = zip((good, bad), places, strict=True)
     facts = [next(capture.facts([place])) for capture, place in pairs]
     numbers = f"{facts[0].number} of {good.height:,} with {facts[1].number} of {bad.height:,}"
     matched = f"Compared: connection {numbers}, {words}."
     first, second = (ComparedFlow(each, features(each)) for each in facts)
-    values = [(each, (each.value(first), each.value(second))) for each in FIGURES]
-    rows = [ComparedRow(each, both, each.least(second)) for each, both in values]
-    return CaptureComparison((labels[0], labels[1]), (first, second), matched, tuple(rows))
+    rows = tuple(ComparedRow.of(figure, (first, second)) for figure in FIGURES)
+    return CaptureComparison((labels[0], labels[1]), (first, second), matched, rows)
 
 
 def _largest(capture: ListedCapture) -> list[int]:
@@ -298,7 +290,6 @@ def rows(connections: tuple[MatchedConnection, ...]) -> ColumnTable:
 def _ways(
     connection: MatchedConnection,
 ) -> Iterator[tuple[DirectionMatch, tuple[str, str]]]:
-    """Yield both ways with their sender and receiver, which their packets name if there are any."""
     a, b = (f"{connection.near[f'host_{end}']}:{connection.near[f'port_{end}']}" for end in "ab")
     for way, forward in ((connection.forward, True), (connection.back, False)):
         by_a = bool(way.packets["forward"].values[0]) if len(way.packets) else forward
@@ -306,16 +297,15 @@ def _ways(
 
 
 def show(connections: tuple[MatchedConnection, ...], console: Console) -> None:
-    """Print a table for each of the connections with most packets."""
     sizes = [-len(each.forward.packets) - len(each.back.packets) for each in connections]
     for _, at in sorted(zip(sizes, range(len(sizes)), strict=True))[:MOST]:
-        connection, facts = connections[at], list[dict[str, str]]()
-        title = f"Connection {connection.near['connection']}: both captures together"
+        title = f"Connection {connections[at].near['connection']}: both captures together"
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         table.add_column("")
-        for way, (source, target) in _ways(connection):
+        ways = list(_ways(connections[at]))
+        for _, (source, target) in ways:
             table.add_column(Text(f"{source}\n\N{RIGHTWARDS ARROW} {target}"), overflow="fold")
-            facts.append(_facts(summary(way)))
+        facts = [_facts(summary(way)) for way, _ in ways]
         for name in facts[0]:
             table.add_row(name, *(Text(of_way[name]) for of_way in facts))
         console.print(table)

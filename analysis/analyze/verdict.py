@@ -147,12 +147,10 @@ def _packets(name: str, f: Features, facts: ConnectionFacts) -> tuple[int, int]:
 
 
 def _is_stepped(f: Features) -> bool:
-    """Return whether a clock that was set back leaves no duration."""
     return bool(f.clock_back) and f.segments > 1 and f.duration <= 0
 
 
 def _is_stalled(f: Features) -> bool:
-    """Return whether data was in flight longer than any timer, without a packet."""
     return f.stall > LONGEST_TIMER and f.congested >= f.stall
 
 
@@ -173,7 +171,6 @@ def _hides_queue(f: Features) -> bool:
 
 
 def _is_outage(f: Features) -> bool:
-    """Return whether the sender is slow because of few time-outs, and after them."""
     return f.loss_events < OUTAGES and f.timeouts >= MOST * f.time
 
 
@@ -190,12 +187,10 @@ def _loses_singly(f: Features) -> bool:
 
 
 def _is_dropped_late(f: Features) -> bool:
-    """Return whether most lost segments had arrived where the receiver is captured."""
     return f.place == "receiver" and f.repairs > f.repaired
 
 
 def _fills_short_queue(f: Features) -> bool:
-    """Return whether a bucket explains losses behind a delay: it is a short queue."""
     return f.is_queued and not f.has_sack and _explains(f)
 
 
@@ -220,7 +215,6 @@ def _is_bloated(f: Features) -> bool:
 
 
 def _queues(f: Features) -> bool:
-    """Return whether a queue that loses packets or stands slows the sender down."""
     is_other = _losing(f) or _reorders(f) or _is_outage(f)
     fills = f.fills_link or _fills_short_queue(f)
     return f.congested >= MOST * f.time and not is_other and fills
@@ -276,7 +270,6 @@ def _answers(f: Features, time: int, turns: int) -> bool:
 
 
 def _is_unclear(f: Features) -> bool:
-    """Return whether small messages may be late answers, or unasked."""
     return f.is_alike and f.is_sparse and not f.is_mutual and f.server >= MOST * f.time
 
 

@@ -29,8 +29,7 @@ class Column(NamedTuple):
     definition: str
     source: str
     directed: bool
-    agreement: Agreement
-    """Agreement with tcptrace; empty for a column that tcptrace lacks."""
+    agreement: Agreement  # Agreement with tcptrace; empty for a column that tcptrace lacks
     allowed: float
     why: str
 
@@ -41,7 +40,6 @@ class Column(NamedTuple):
 
 
 def table_rows(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of one of the package's tables."""
     with path.open(encoding="utf-8", newline="") as table:
         yield from csv.DictReader(table)
 

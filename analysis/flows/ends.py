@@ -45,8 +45,7 @@ class ClockDrift:
 
     skew: float
     start: int
-    duration: int
-    """From the first to the last packet, in ns."""
+    duration: int  # From the first to the last packet, in ns
 
     @property
     def greatest(self) -> int:
@@ -78,7 +77,6 @@ def clock_drift(
 
 
 def _delays(ways: Sequence[DirectionMatch], near: str) -> tuple[npt.NDArray[np.int64], Numbers]:
-    """The times by the near clock and the delays of all that arrived, in the order of time."""
     packets = [way.packets.rows(way.packets["arrived"].is_known) for way in ways]
     columns = ([table.whole(name) for table in packets] for name in (near, "delay"))
     times, delays = map(np.concatenate, columns)
@@ -167,7 +165,6 @@ def match_readings(
 
 
 def _with_clocks(matched: list[MatchedConnection], aligned: bool) -> Iterator[MatchedConnection]:
-    """The connections with the clocks' drift; if `aligned`, without drift and offset."""
     if not matched:
         return
     drift = clock_drift([each.forward for each in matched], [each.back for each in matched])
@@ -307,7 +304,6 @@ def _one_numbering(near: ColumnTable, far: ColumnTable, flows: Sequence[int]) ->
 
 
 def _ways(packets: ColumnTable) -> dict[tuple[int, bool], Whole]:
-    """The rows of each direction of each flow."""
     flow, forward = packets[FLOW].values, packets["forward"].values
     groups = RowGroups(flow, forward)
     return {(int(flow[rows[0]]), bool(forward[rows[0]])): rows for rows in groups.rows}

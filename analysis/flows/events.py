@@ -46,7 +46,6 @@ def events(reading: Reading) -> ColumnTable:
 
 
 def _told(told: ColumnTable, codes: Whole) -> ColumnTable:
-    """Return the rows of events for packets, with an event's code for each."""
     names, severities, meanings = (
         np.array(words, np.object_)[codes]
         for words in (list(EVENTS), *zip(*EVENTS.values(), strict=True))
@@ -164,7 +163,6 @@ def _acknowledged_gaps(seen: ColumnTable, gap: Truths, late: Truths) -> Truths:
 
 
 def _conditions(seen: ColumnTable) -> dict[str, Truths]:
-    """For each event of segments the packets with which it happens."""
     kind, flags, ecn = (seen[name].values for name in ("kind", "flags", "ecn"))
     sequence, ack = seen.whole("sequence"), seen.whole("acknowledgement", missing=-1)
     names = ("end", "offer", "last_offer", "peer_end")

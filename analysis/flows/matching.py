@@ -81,7 +81,6 @@ def arrivals(sent: ColumnTable, arrived: ColumnTable) -> ColumnTable:
 
 
 def _met(sent: ColumnTable, arrived: ColumnTable, origin: Whole) -> ColumnTable:
-    """The sent packets with the first arrival of each, and the count of further ones."""
     pairs = np.flatnonzero(origin >= 0)
     came, first, counts = np.unique(origin[pairs], return_index=True, return_counts=True)
     arrival, copies = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.uint32)
@@ -212,7 +211,6 @@ def _keys(sent: ColumnTable, arrived: ColumnTable) -> tuple[NDArray[np.uint64], 
 
 
 def _packed(high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.uint64]:
-    """Numbers of 32 bits side by side."""
     return high.astype(np.uint64) << np.uint64(32) | low.astype(np.uint64)
 
 
@@ -246,7 +244,6 @@ def _nearest(kinds: Whole, left: Whole, wanted: Whole, due: Whole) -> Whole:
 
 
 def _judged(rows: ColumnTable, span: FileFacts) -> ColumnTable:
-    """With `lost` and `needless`."""
     delay, came = rows["delay"].known, rows["arrived"].is_known
     due = rows.whole("time") + (delay.min() if len(delay) else 0)
     covered = np.zeros(len(rows), np.bool_)

@@ -333,7 +333,6 @@ def write_without_copies(path: Path, to: Path, decode_as: Mapping[int, str] | No
 
 
 def _file_facts(path: Path | str, results: Mapping[str, Any]) -> FileFacts:
-    """Take the facts of a file out of the engine's results."""
     names = [name for name in FileFacts.__dataclass_fields__ if name != "path"]
     facts = {name: results[name] for name in names}
     facts["link_types"] = tuple(facts["link_types"])

@@ -61,7 +61,6 @@ def read_pcap(file: BinaryIO) -> Iterator[RecordBatch]:
 
 
 def _whole_records(window: bytes, order: str) -> tuple[list[int], int]:
-    """Find the beginnings of whole records, and the end of the last."""
     captured = struct.Struct(order + "I").unpack_from
     starts, at, end = [], 0, len(window)
     while at + _HEADER <= end:
@@ -130,7 +129,6 @@ class Sightings:
         return Sightings(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     def between(self, source: int, target: int) -> Sightings:
-        """Return the packets from one address to another."""
         return self.only((self.source == source) & (self.target == target))
 
     def __len__(self) -> int:
@@ -204,5 +202,4 @@ def arrivals(sent: Sightings, arrived: Sightings) -> Whole:
 
 
 def _numbered(packets: Sightings) -> Keys:
-    """Return the keys, those of equal packets counted up."""
     return packets.key + RowGroups(packets.key).turns.astype(np.uint64) * _FACTOR

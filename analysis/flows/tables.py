@@ -34,7 +34,6 @@ def _empty(kind: str) -> TableColumn:
 
 
 def limits_table(columns: Mapping[str, Handed]) -> ColumnTable:
-    """The times in which each cause limited a sender."""
     return ColumnTable.of(**{each.name: _array(columns[each.name]) for each in INTERVALS})
 
 
@@ -49,23 +48,20 @@ def packets_table(pieces: Sequence[MutableMapping[str, Handed]]) -> ColumnTable:
     has, names = {"sacks", *pieces[0]}, [column.name for column in PACKETS]
     return ColumnTable(
         {
-            name: _sacks(pieces, heights)
+            name: ListColumn.joined([_sacks(*part) for part in parts])
             if name == "sacks"
             else TableColumn.joined([_column(piece.pop(name), height) for piece, height in parts])
             for name in (*names, *OF_THINNED)
             if name in has
-            for parts in [zip(pieces, heights, strict=True)]
+            for parts in [list(zip(pieces, heights, strict=True))]
         }
     )
 
 
-def _sacks(pieces: Sequence[MutableMapping[str, Handed]], heights: Sequence[int]) -> ListColumn:
+def _sacks(piece: MutableMapping[str, Handed], height: int) -> ListColumn:
     """The lists of the edges of SACK blocks: the engine hands over row and value of each edge."""
-    parts = [
-        ListColumn.of_rows(_array(piece.pop("sack_row")), _array(piece.pop("sack_value")), height)
-        for piece, height in zip(pieces, heights, strict=True)
-    ]
-    return ListColumn.joined(parts)
+    rows, values = _array(piece.pop("sack_row")), _array(piece.pop("sack_value"))
+    return ListColumn.of_rows(rows, values, height)
 
 
 def _array(handed: Handed) -> NDArray[Any]:

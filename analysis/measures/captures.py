@@ -6,12 +6,14 @@ The order is described in the terms of RFC 4737: a retransmission is another pac
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, Literal
 
 import numpy as np
 
 from analysis.flows import Reading, read
+from analysis.flows.columns import table_rows
 from analysis.flows.ends import match_readings
 from analysis.measures.metrics import OF_ACKS, OF_DATA
 from analysis.records.json_reader import Problems
@@ -38,13 +40,11 @@ class End:
 
     @property
     def data(self) -> ColumnTable:
-        """The segments with payload towards the receiver, in the order of the file."""
         is_forward = self.packets["forward"].values == self.by_a
         return self.packets.rows(is_forward & (self.packets["payload"].values > 0))
 
     @property
     def alone(self) -> Reading:
-        """The capture reduced to `data`."""
         every = self.reading.connection_table
         own = every.rows(every["connection"].values == self.row["connection"])
         return replace(self.reading, connection_table=own, packet_table=self.data)
@@ -161,7 +161,6 @@ def values_of_order(packets: ColumnTable) -> dict[str, float]:
 
 
 def _spread(name: str, values: Sequence[float]) -> dict[str, float]:
-    """The median, the 95th percentile and the greatest of the values, if there are any."""
     if not values:
         return {}
     high = quantiles(values, n=20)[-1] if len(values) > 1 else values[0]
@@ -172,25 +171,8 @@ def _spread(name: str, values: Sequence[float]) -> dict[str, float]:
     }
 
 
-HOST_DROPS = [
-    "IpInDiscards",
-    "IpOutDiscards",
-    "UdpRcvbufErrors",
-    "UdpSndbufErrors",
-    "UdpMemErrors",
-    "TcpInCsumErrors",
-    "TcpExtListenDrops",
-    "TcpExtOfoPruned",
-    "TcpExtPFMemallocDrop",
-    "TcpExtRcvPruned",
-    "TcpExtTCPBacklogDrop",
-    "TcpExtTCPMinTTLDrop",
-    "TcpExtTCPOFODrop",
-    "TcpExtTCPRcvQDrop",
-    "TcpExtTCPReqQFullDrop",
-    "TcpExtTCPWqueueTooBig",
-    "TcpExtTCPZeroWindowDrop",
-]
+_DROPS = table_rows(Path(__file__).with_name("host_drops.csv"))
+HOST_DROPS = [row["counter"] for row in _DROPS]
 """Counters of packets that a host's own kernel dropped (Documentation/networking/snmp_counter)."""
 _SENT = ("TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams", "IcmpOutMsgs")
 _ARRIVED, _TWICE = "IpInReceives", "TcpExtTCPSynRetrans"

@@ -188,7 +188,6 @@ def _named(interface: str, packets: ColumnTable) -> Iterator[tuple[str, float]]:
 
 
 def events(packets: ColumnTable) -> dict[str, Truths]:
-    """For each event the packets that it names."""
     kind, flags, payload = (packets[name].values for name in ("kind", "flags", "payload"))
     forward, connection = packets["forward"].values, packets["connection"].values
     opens, acknowledges, data = flags & 2 > 0, flags & 16 > 0, payload > 0
@@ -252,7 +251,6 @@ def _latest(times: np.ndarray, which: Truths) -> np.ndarray:
 
 
 def _pauses(packets: ColumnTable, data: Truths) -> tuple[Truths, Truths]:
-    """Return the segments of data before and after a pause of their direction."""
     rows, times = np.flatnonzero(data), packets.whole("time")[data]
     names = ("connection", "forward")
     previous = RowGroups(*(packets[name].values[data] for name in names)).previous

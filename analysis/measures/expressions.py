@@ -68,7 +68,6 @@ class Term:
 
     @property
     def adds_up(self) -> bool:
-        """True for the rate of all flows together."""
         return self.metric.is_rate and not self.statistic
 
     @property
@@ -191,7 +190,6 @@ class Expression:
 
     @property
     def when(self) -> str:
-        """The window of all terms in words; empty if they have none or several."""
         windows = {term.window for term in self.terms}
         window = windows.pop() if len(windows) == 1 else None
         return window.words if window else ""

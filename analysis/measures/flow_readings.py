@@ -20,7 +20,8 @@ from topologies import untrusted
 from topologies.spec import CUT_OFF
 
 if TYPE_CHECKING:
-    from analysis.measures.packets import PortTraffic, TrialTraffic
+    from analysis.measures.links import PortTraffic
+    from analysis.measures.trial_network import TrialNetwork
 
 Values = Mapping[str, float]
 UDP_HEADERS = 42  # bytes of Ethernet, IPv4 and UDP in front of a datagram's content
@@ -55,7 +56,7 @@ class FlowReadings:
     every_sample: Sequence[SocketSample]
     problems: Problems | None
     start: float
-    traffic: TrialTraffic | None = None
+    traffic: TrialNetwork | None = None
     span: Span | None = None
 
     def within(self, span: Span) -> FlowReadings:
@@ -69,7 +70,6 @@ class FlowReadings:
 
     @property
     def end(self) -> float:
-        """Second in which the last byte came."""
         return self.connected + self.server["interval"]
 
     @cached_property
@@ -95,7 +95,6 @@ class FlowReadings:
 
     @cached_property
     def has_died(self) -> bool:
-        """True for a flow whose connection failed before all was sent."""
         return output_module.has_died(self._client)
 
     @property
@@ -109,7 +108,6 @@ class FlowReadings:
 
     @cached_property
     def _client(self) -> str:
-        """The client's output, of UDP without the server's report."""
         return output_module.sent_part(self._printed("client"))
 
     def _printed(self, side: str) -> str:
@@ -158,7 +156,6 @@ class FlowReadings:
 
     @property
     def timed(self) -> Mapping[str, Sequence[float]]:
-        """The times of all exchanges that were due."""
         return {"exchange": self.taken} if self.taken else {}
 
     @cached_property
@@ -169,7 +166,6 @@ class FlowReadings:
 
     @cached_property
     def intervals(self) -> tuple[output_module.IperfInterval, ...]:
-        """The client's lines of `iperf -i`."""
         return tuple(output_module.read_intervals(self._client))
 
     @cached_property
@@ -239,7 +235,6 @@ class FlowReadings:
 
     @cached_property
     def rates(self) -> Values:
-        """The rate at the receiver: iperf's own, or that of the span."""
         if self.span is None:
             return {"goodput": self.server["rate"]} if self.server else {}
         return {} if self.kbit is None else {"goodput": self.kbit / self.span.seconds}
@@ -337,7 +332,6 @@ def read_samples(
 
 
 def note_unread(name: str, error: OSError | untrusted.StrangeFile, problems: Problems) -> None:
-    """Note that a file is missing or cannot be read."""
     why = f"cannot be read ({why_not(error)})"
     why = "is missing" if isinstance(error, FileNotFoundError) else why
     problems.left_out(f"{name} {why}")

@@ -71,7 +71,6 @@ class Metric:
 
     @property
     def of_flows(self) -> bool:
-        """True if each flow has its values."""
         return bool(self.together) or (self.column and not self.of_run)
 
     @property
@@ -112,7 +111,6 @@ def metric(key: str) -> Metric:
 
 
 def is_metric(key: str) -> bool:
-    """Return True for the key of a metric of a trial, False for an expression."""
     try:
         return bool(metric(key))
     except UnknownMetric:

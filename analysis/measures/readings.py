@@ -30,7 +30,8 @@ from topologies.spec import TopologySpec
 
 if TYPE_CHECKING:
     from analysis.measures.captures import End
-    from analysis.measures.packets import PortTraffic, TrialTraffic
+    from analysis.measures.links import PortTraffic
+    from analysis.measures.trial_network import TrialNetwork
     from analysis.table import ColumnTable
 
 
@@ -54,25 +55,23 @@ class TrialReadings:
 
     @cached_property
     def groups(self) -> dict[str, str]:
-        """The transport and direction of each flow by its name."""
         return groups_of(self.run.flows, self._network)
 
     @cached_property
-    def traffic(self) -> TrialTraffic | None:
+    def traffic(self) -> TrialNetwork | None:
         """The packets at both ends; None without captures or a network."""
         network = self._network if self.run.captures else None
         if network is None or not network.nodes:
             return None
-        from analysis.measures.packets import TrialTraffic  # late: a run has no use for NumPy
-        from analysis.measures.trials import TrialNetwork
+        from analysis.measures.trial_network import TrialNetwork  # late: a run needs no NumPy
 
-        return TrialTraffic(TrialNetwork(self.run, self.trial, network))
+        return TrialNetwork(self.run, self.trial, network)
 
     @cached_property
     def queues(self) -> Mapping[str, Values]:
         """Percentiles of the waiting times at each port, or at several in a row, in ms."""
         traffic = self.traffic
-        if traffic is None or not traffic.whole or not traffic.network.segmented:
+        if traffic is None or not traffic.whole or not traffic.segmented:
             return {}
         return {
             " to ".join(port.name for port in crossing.ports): percentiles(
@@ -92,7 +91,6 @@ class TrialReadings:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The rows of a sweep's table, a row for each flow."""
         named = columns().items()
         of_run = {name: each.value(self) if each.of_run else None for name, each in named}
         rows = []
@@ -143,13 +141,11 @@ class TrialReadings:
 
     @cached_property
     def hosts(self) -> Values:
-        """Packets that hosts' own netem dropped, if the run has any."""
         hosts = self.trial.files.reordering()
         return {"dropped": sum(map(hosts.host_drops, hosts.after))} if hosts else {}
 
     @cached_property
     def grown(self) -> Values:
-        """The kernel's counters of the first flow's sender, by nstat's names."""
         return self._counters.growth(self.run.flow.sender)
 
     @cached_property
@@ -162,7 +158,6 @@ class TrialReadings:
 
     @cached_property
     def path(self) -> Values:
-        """The port that carried most bytes."""
         port = self.trial.files.qdiscs(self.problems).data_port()
         if not port or not self.run.counts_segments:
             return {}
@@ -202,7 +197,6 @@ class TrialReadings:
 
     @cached_property
     def flows(self) -> Values:
-        """The flows of one transport and direction: TCP's first, else the first."""
         return shared(self.chosen(""))
 
     def chosen(self, globs: str, transport: str = "") -> list[FlowReadings]:

@@ -47,12 +47,10 @@ class FlowMeasures:
     """Seconds since 1970 when each of these began, infinite if it did not; only if drawn."""
     at_least: Values = field(default_factory=dict)
     """Bounds of the percentiles of these, in ms, for those that are infinite."""
-    has_died: bool = False
-    """The connection failed before all was sent."""
+    has_died: bool = False  # The connection failed before all was sent
 
     @property
     def goodput(self) -> float | None:
-        """At the receiver, kbit/s."""
         return self.number("goodput_kbit_s")
 
     def number(self, column: str) -> float | None:
@@ -85,12 +83,10 @@ class Measured:
 
     @property
     def by_name(self) -> dict[str, float]:
-        """The values by the keys of their metrics, as sweeps and labs keep them."""
         return {each.key: value for each, value in self.values.items()}
 
     @property
     def samples(self) -> tuple[SocketSample, ...]:
-        """The samples of the first flow's socket, with times in seconds since 1970."""
         return self.flows[0].samples if self.flows else ()
 
 
@@ -163,7 +159,6 @@ _CAPTURED = 64_000_000
 
 
 def _at_once(run: RunRecord) -> int:
-    """Return the number of trials to measure in parallel."""
     captures = (trial.folder.glob("*.pcap") for trial in run.trials)
     largest = max([sum(file.stat().st_size for file in each) for each in captures] or [1])
     return max(1, min(os.cpu_count() or 1, len(run.trials), _CAPTURED // max(largest, 1)))
@@ -179,7 +174,6 @@ def _wanted(run: RunRecord) -> list[Expression]:
 
 
 def expressions(run: RunRecord, problems: Problems) -> list[Expression]:
-    """Return the expressions of --metric; note those that cannot be read."""
     found = []
     for text in run.spec.metrics:
         try:
@@ -249,14 +243,12 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
 
 
 def terms_of(readings: TrialReadings, every: Iterable[Expression]) -> dict[Term, float | None]:
-    """Return the values of all terms that are about the trial's condition."""
     name = readings.trial.condition.name
     terms = dict.fromkeys(term for expression in every for term in expression.terms)
     return {term: term_value(readings, term) for term in terms if term.condition in ("", name)}
 
 
 def _note_printed(readings: TrialReadings, side: str, problems: Problems) -> None:
-    """Note what is wrong with the output of the first flow's `client` or `server`."""
     trial, name = readings.trial, f"{readings.run.flow.name}.{side}.txt"
     try:
         untrusted.content(trial.folder, name)
@@ -292,13 +284,11 @@ def rows_of(readings: Sequence[TrialReadings], text: str = "") -> list[Row]:
 def expression_values(
     readings: Sequence[TrialReadings], expression: Expression
 ) -> tuple[Measured, ...]:
-    """Return the trials with the value of an expression only."""
     trials = [Measured(each.trial, {}, (), terms_of(each, [expression])) for each in readings]
     return with_expressions(trials, [expression])
 
 
 def readings_of(run: RunRecord) -> list[TrialReadings]:
-    """Return the readings of each trial. Raises ValueError for a broken file of samples."""
     return [TrialReadings(run, trial) for trial in run.trials]
 
 

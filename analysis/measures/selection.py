@@ -182,7 +182,6 @@ class RunFacts:
 
     @cached_property
     def groups(self) -> dict[str, str]:
-        """The transport and direction of each flow by its name."""
         return groups_of(self.flows, self.network)
 
     def require(self, expression: Expression) -> None:
@@ -192,14 +191,12 @@ class RunFacts:
                 check(self, term)
 
     def chosen(self, term: Term) -> list[FlowFacts]:
-        """Return the flows that the term names under any condition."""
         flows = of_transport(self.flows, term.metric.transport)
         found = (chosen(flows, term.flows, self.groups, each.sysctls) for each in self.conditions)
         return list({flow.name: flow for of_one in found for flow in of_one}.values())
 
     @property
     def labels(self) -> list[str]:
-        """Everything that names a flow under any condition."""
         usual = [dict(condition.sysctls).get(ALGORITHM, "") for condition in self.conditions]
         found = (labels(flow, algorithm) for algorithm in usual for flow in self.flows)
         return list(dict.fromkeys(label for each in found for label in each))

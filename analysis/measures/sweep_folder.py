@@ -132,11 +132,9 @@ class SweepRecord:
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """The metrics that rows.csv has, by column."""
         return columns() | {self.metric.name: self.metric}
 
     def points(self, key: str) -> int:
-        """Return the number of `wanted`, `done`, `reused`, `failed` or `unproved` points."""
         return int(self.facts.points.get(key, 0))
 
     def place(self, row: Mapping[str, Any]) -> tuple[int, ...]:

@@ -10,10 +10,9 @@ from math import log
 
 import numpy as np
 
-from analysis.flows.sightings import Whole
 from analysis.measures.captures import DropCauses, drop_causes
-from analysis.measures.packets import PortTraffic, SentPackets, TrialTraffic
-from analysis.measures.trials import FRAME_HEADER, TrialNetwork, carried, channels, delay_of
+from analysis.measures.links import FRAME_HEADER, PortTraffic, carried, channels, delay_of
+from analysis.measures.trial_network import SentPackets, TrialNetwork
 from analysis.network.findings import (
     CheckFinding,
     CheckOutcome,
@@ -35,7 +34,7 @@ LEVEL = 0.01  # how often a run with the right loss is doubted, all its ports an
 class DrawnLoss:
     """Number of packets offered to a port and lost at random."""
 
-    place: str
+    network: str
     port: str
     share: Share
     lost: int
@@ -69,7 +68,7 @@ def _of_port(network: TrialNetwork, port: Port) -> DrawnLoss | None:
     if port.channel.gemodel:  # bursts are not binomial; the run's proof has their chance
         return None
     lost = min(max(0, round(counted.lost)), offered)
-    return DrawnLoss(f"{port.name}, {network.label}", port.name, port.channel.loss, lost, offered)
+    return DrawnLoss(network.label, port.name, port.channel.loss, lost, offered)
 
 
 def _finding(loss: DrawnLoss, level: float) -> CheckFinding:
@@ -87,7 +86,8 @@ def _finding(loss: DrawnLoss, level: float) -> CheckFinding:
         outcome, excess = CheckOutcome.UNUSABLE, 1e6
         sentence = f"{loss.port} lost {loss.lost} packets at random, and was to lose none."
     words = f"{loss.share}", f"{measured}; chance {percent(chance)}"
-    return CheckFinding(LOSSES, loss.place, *words, outcome, sentence, excess)
+    where = f"{loss.port}, {loss.network}"
+    return CheckFinding(LOSSES, where, *words, outcome, sentence, excess)
 
 
 UNASKED, HOSTS = "Unspecified packet losses", "Packets dropped in hosts"
@@ -96,22 +96,27 @@ FEW = 1e-4
 tenth of a thousandth already holds a flow to 122 segments a round trip."""
 
 
-def lost_packets(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
+def lost_packets(network: TrialNetwork) -> list[CheckFinding]:
     """Check for losses that no link, queue or host counted, and for drops in hosts."""
     causes = drop_causes(network.run, network.trial)
     if causes is None:
         why = "no qdisc or host counted packets one by one"
         return [unmeasured(kind, network.label, "none", why) for kind in (UNASKED, HOSTS)]
-    return [_unasked(network, traffic, causes), _of_hosts(network, causes)]
+    return [_unasked(network, causes), _of_hosts(network, causes)]
 
 
-def _unasked(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -> CheckFinding:
+def _unasked(network: TrialNetwork, causes: DropCauses) -> CheckFinding:
     """By both ends' captures if every host has one, else by the hosts' counters."""
-    lost = _uncounted(network, traffic, causes)
-    if lost is None:
+    lost = causes.unasked
+    if network.whole:  # links count packets, host queues buffers of several
+        counted = [network.qdiscs.port_loss(port.name) for port in network.ports]
+        lost = network.missing - sum(port.lost + port.dropped + port.policed for port in counted)
+        lost = max(0.0, lost - network.cut_off) if lost > 0 else lost
+    elif network.host_ports or lost is None:
         why = "hosts' counters do not tell what they sent"
         return unmeasured(UNASKED, network.label, "none", why)
-    counted = f"{causes.random:,.0f} at random, {causes.full_queue + causes.managed:,.0f} by queues"
+    queues = causes.full_queue + causes.managed
+    measured = f"{lost:,.0f}; {causes.random:,.0f} at random, {queues:,.0f} by queues"
     sentence = (
         f"{lost:,.0f} packets vanished that no link and no queue counted: the hosts or their cables"
         " lost them, and TCP took that for the network."
@@ -121,7 +126,7 @@ def _unasked(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -
             f"Links and queues lost {-lost:,.0f} packets more than hosts sent to each other: what"
             " was not meant for a link took its time."
         )
-    return _vanished(network, UNASKED, lost, f"{lost:,.0f}; {counted}", sentence, causes)
+    return _vanished(network, UNASKED, lost, measured, sentence, causes)
 
 
 def _vanished(
@@ -133,15 +138,6 @@ def _vanished(
         outcome, sentence = CheckOutcome.GOOD, ""
     excess = abs(lost) / max(1.0, causes.sent)
     return CheckFinding(kind, network.label, "none", measured, outcome, sentence, excess)
-
-
-def _uncounted(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -> float | None:
-    """Return losses without a count: links count packets, host queues buffers of several."""
-    if not traffic.whole:
-        return None if network.host_ports else causes.unasked
-    counted = (network.qdiscs.port_loss(port.name) for port in network.ports)
-    lost = traffic.missing - sum(port.lost + port.dropped + port.policed for port in counted)
-    return max(0.0, lost - traffic.cut_off) if lost > 0 else lost
 
 
 def _of_hosts(network: TrialNetwork, causes: DropCauses) -> CheckFinding:
@@ -156,23 +152,23 @@ def _of_hosts(network: TrialNetwork, causes: DropCauses) -> CheckFinding:
 
 
 MARKS = "Congestion marks (CE)"
+_UNSEEN = "not every host has a whole capture of its packets as they are on links"
 _DROPS_MARKED = ("red",)
 """red marks a packet before it finds that it has no room for it (red_enqueue in sch_red.c)."""
 
 
-def congestion_marks(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
+def congestion_marks(network: TrialNetwork) -> list[CheckFinding]:
     """Compare counters with captures, port by port; no finding where no packet was marked.
 
     Where packets cross several ports, a mark may be counted at two, and a marked packet be lost.
     So these ports are compared together, and may have counted more.
     """
     counted = {port: round(network.qdiscs.marks(port.name)) for port in network.ports}
-    if not traffic.whole or not network.segmented:
-        why = "not every host has a whole capture of its packets as they are on links"
-        return [unmeasured(MARKS, network.label, "", why)] if any(counted.values()) else []
+    if not network.whole or not network.segmented:
+        return [unmeasured(MARKS, network.label, "", _UNSEEN)] if any(counted.values()) else []
     findings = []
-    for ports, directions in traffic.joined_ways:
-        met = [traffic.met(direction) for direction in directions]
+    for ports, directions in network.joined_ways:
+        met = [network.met(direction) for direction in directions]
         if any(counted[port] for port in ports) or any(each.marked for each in met):
             findings.append(_compared(network, sorted(ports, key=lambda port: port.name), met))
     return findings
@@ -182,7 +178,11 @@ def _compared(network: TrialNetwork, ports: list[Port], met: list[SentPackets]) 
     names = ", ".join(port.name for port in ports)
     counted = sum(round(network.qdiscs.marks(port.name)) for port in ports)
     seen = sum(each.marked for each in met)
-    most = seen + sum(each.marked_before for each in met) + _dropped_after(network, ports[0])
+    most = seen + sum(each.marked_before for each in met)
+    channel = ports[0].channel
+    if channel and channel.discipline in _DROPS_MARKED:
+        dropped = network.qdiscs.port_loss(ports[0].name).dropped
+        most += round(dropped - network.qdiscs.managed_drops(ports[0].name))
     most += round(sum(network.qdiscs.marks_again(port.name) for port in ports))
     wrong = seen - counted if len(ports) > 1 else max(seen - counted, counted - most)
     outcome = CheckOutcome.UNUSABLE if wrong > 0 else CheckOutcome.GOOD
@@ -195,26 +195,17 @@ def _compared(network: TrialNetwork, ports: list[Port], met: list[SentPackets]) 
     return CheckFinding(MARKS, where, asked, measured, outcome, sentence, float(wrong))
 
 
-def _dropped_after(network: TrialNetwork, port: Port) -> int:
-    """Return the packets that a port may have marked and then dropped."""
-    if port.channel is None or port.channel.discipline not in _DROPS_MARKED:
-        return 0
-    dropped = network.qdiscs.port_loss(port.name).dropped
-    return round(dropped - network.qdiscs.managed_drops(port.name))
-
-
 BOUND, FULL = "Packets that waited for a link", "Drops of a full queue"
 _SLACK = 1_000  # nanoseconds in which two events count as one
 _ONE_PACKET_OFF = 1  # packets by which a queue may be off and its figures still be used, with care
 
 
-def queue_bound(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
+def queue_bound(network: TrialNetwork) -> list[CheckFinding]:
     """Return the longest queue at every link whose packets are all seen, and its drops."""
-    if not traffic.whole or not network.segmented:
-        why = "not every host has a whole capture of its packets as they are on links"
-        return [unmeasured(BOUND, network.label, "", why)]
+    if not network.whole or not network.segmented:
+        return [unmeasured(BOUND, network.label, "", _UNSEEN)]
     findings = []
-    for crossing in traffic.crossing:
+    for crossing in network.crossing:
         if crossing.alone:
             findings += _of_link(network, crossing)
         elif len(crossing.sent):
@@ -236,7 +227,6 @@ def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
 
 
 def _by(packets: int) -> CheckOutcome:
-    """Grade a queue that is so many packets off."""
     if packets <= 0:
         return CheckOutcome.GOOD
     return CheckOutcome.CARE if packets <= _ONE_PACKET_OFF else CheckOutcome.UNUSABLE
@@ -258,25 +248,21 @@ def _bound(where: str, channel: Channel, waiting: int) -> CheckFinding:
 
 def _most_waiting(traffic: PortTraffic, channel: Channel, slack: int, frame: int) -> int:
     """Return the most packets, or full packets' bytes, surely there, less the one sent."""
-    if discipline(channel.discipline).in_bytes:
-        return -(-_most(traffic, channel, slack, traffic.length) // frame)
-    return _most(traffic, channel, slack, np.ones_like(traffic.length))
-
-
-def _most(traffic: PortTraffic, channel: Channel, slack: int, sizes: Whole) -> int:
-    there = traffic.came >= 0
+    in_bytes, there = discipline(channel.discipline).in_bytes, traffic.arrived
     due = traffic.sent[there] + delay_of(channel) + channel.variation.base
-    came, sizes = traffic.came[there], sizes[there]
+    came, length = traffic.came[there], traffic.length[there]
+    sizes = length if in_bytes else np.ones_like(length)
     by_due, by_came = np.argsort(due, kind="stable"), np.argsort(came, kind="stable")
     left = np.concatenate(([0], np.cumsum(sizes[by_came])))
     gone = left[np.searchsorted(came[by_came], due[by_due] + slack, "right")]
     most = int((np.cumsum(sizes[by_due]) - gone).max(initial=0))
-    return max(0, most - int(sizes.max(initial=0)))
+    most = max(0, most - int(sizes.max(initial=0)))
+    return -(-most // frame) if in_bytes else most
 
 
 def _met_full(traffic: PortTraffic, channel: Channel, slack: int) -> int:
     """Count lost packets that may have met a full queue; on an idle link one more (sch_netem.c)."""
-    due, there = traffic.sent + delay_of(channel), traffic.came >= 0
+    due, there = traffic.sent + delay_of(channel), traffic.arrived
     missed, entered = due[~there], np.sort(due[there])
     gone = np.searchsorted(np.sort(traffic.came[there]), missed - slack, "left")
     here = np.searchsorted(entered, missed + slack, "right") - gone
@@ -313,7 +299,6 @@ def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
 
 
 def longest_wait(lines: Sequence[Channel], length: int) -> int:
-    """Return the nanoseconds in which full queues of packets of `length` bytes drain."""
     sizes = [line.queue.base + discipline(line.discipline).excess for line in lines]
     pairs = zip(lines, sizes, strict=True)
     return sum(size * carried(line, length) + line.variation.base for line, size in pairs)

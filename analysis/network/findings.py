@@ -7,7 +7,8 @@ from enum import IntEnum
 from msgspec import Struct, field
 
 from analysis.measures.evidence import capture_drops
-from analysis.measures.trials import FRAME_HEADER, TrialNetwork, channels
+from analysis.measures.links import FRAME_HEADER, channels
+from analysis.measures.trial_network import TrialNetwork
 from analysis.records.json_reader import Problems, parse
 from analysis.records.output import has_died
 
@@ -22,7 +23,6 @@ class CheckOutcome(IntEnum):
 
     @property
     def word(self) -> str:
-        """As manifests, pages and terminals have it."""
         return ("ok", "not measured", "with care", "not as asked")[self]
 
 
@@ -127,7 +127,6 @@ WARNINGS = "Transfers, to their end"
 
 
 def recorded(network: TrialNetwork) -> list[CheckFinding]:
-    """Four findings about a trial, fewer without captures."""
     return [_proofs(network), _settings(network), _warnings(network), *_captures(network)]
 
 

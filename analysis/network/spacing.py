@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.flows.sightings import Whole
-from analysis.measures.packets import PortTraffic, TrialTraffic
-from analysis.measures.trials import TrialNetwork, channels, delay_of
+from analysis.measures.links import PortTraffic, channels, delay_of
+from analysis.measures.trial_network import TrialNetwork
 from analysis.network.findings import CheckFinding, duration, lateness, outcome_of, unmeasured
 from topologies.disciplines import discipline
 from topologies.spec import Channel
@@ -47,22 +47,17 @@ class BusyGaps:
     full: npt.NDArray[np.bool_]
     stretches: int
 
-    @property
-    def unsteady(self) -> float:
-        """Share by which the whole may be off: each stretch begins by a step of the kernel's."""
-        return _STEP * self.stretches / max(1, int(self.gap.sum()))
 
-
-def spacing(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
+def spacing(network: TrialNetwork) -> list[CheckFinding]:
     """Spacing and rate at every link that can be judged, or why none can."""
     why, links = "", list[PortTraffic]()
     if not network.segmented:
         why = "hosts sent packets of up to 64 KB, which the network card would cut"
-    elif not traffic.whole:
+    elif not network.whole:
         why = "not every host has a whole capture"
     else:  # a discipline may send below the link's rate, as cake's shaper does
-        links = [link for link in traffic.crossing if _RATES.isdisjoint(_settings(link))]
-        if not links and traffic.crossing:
+        links = [link for link in network.crossing if not _limits_rate(link)]
+        if not links and network.crossing:
             why = "disciplines send below the rates of links"
     findings = [finding for link in links for finding in _of_link(network, link)]
     missing = [kind for kind in (SPACING, RATE) if all(kind != each.kind for each in findings)]
@@ -70,8 +65,8 @@ def spacing(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
     return findings + [unmeasured(kind, network.label, "", why) for kind in missing]
 
 
-def _settings(traffic: PortTraffic) -> set[str]:
-    return {name for channel in channels(traffic.ports) for name, _ in channel.settings}
+def _limits_rate(traffic: PortTraffic) -> bool:
+    return any(_RATES & dict(channel.settings).keys() for channel in channels(traffic.ports))
 
 
 def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
@@ -87,12 +82,13 @@ def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
         findings.append(_spacing(where, busy, TOLERANCE + real))
     if len(busy.gap) >= FEWEST:
         tolerance = _REAL_RATE_TOLERANCE if network.real_time else RATE_TOLERANCE
-        findings.append(_rate(where, slowest, busy, tolerance + busy.unsteady))
+        # Each stretch begins by a step of the kernel's.
+        tolerance += _STEP * busy.stretches / max(1, int(busy.gap.sum()))
+        findings.append(_rate(where, slowest, busy, tolerance))
     return findings
 
 
 def _spacing(where: str, busy: BusyGaps, tolerance: int) -> CheckFinding:
-    """Return the 1st and the 99th percentile of the gaps of the longest packets."""
     gaps, due = busy.gap[busy.full], int(np.median(busy.due[busy.full]))
     low, high = (int(value) for value in np.percentile(gaps - busy.due[busy.full], (1, 99)))
     tolerance = max(tolerance, int(_SHARE * due))
@@ -110,7 +106,6 @@ def _spacing(where: str, busy: BusyGaps, tolerance: int) -> CheckFinding:
 
 
 def _rate(where: str, channel: Channel, busy: BusyGaps, tolerance: float) -> CheckFinding:
-    """Bits that left while packets waited, by the time that took."""
     share = float(busy.due.sum()) / max(1, int(busy.gap.sum()))
     excess, measured = abs(share - 1) / tolerance, _bits(share * channel.bandwidth.base)
     sentence = (

@@ -7,23 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.flows.sightings import Sightings
 from analysis.fmt import MINUS
-from analysis.measures.packets import TrialTraffic
-from analysis.measures.trials import FRAME_HEADER, Direction, TrialNetwork, carried, channels
+from analysis.measures.links import FRAME_HEADER, carried, channels
+from analysis.measures.trial_network import Direction, TrialNetwork
 from analysis.network import findings
 from analysis.network.counts import UNASKED, congestion_marks, drawn_loss, lost_packets, queue_bound
-from analysis.network.findings import (
-    CheckFinding,
-    CheckOutcome,
-    duration,
-    lateness,
-    limits,
-    outcome_of,
-    percent,
-    real_time,
-    unmeasured,
-)
+from analysis.network.findings import CheckFinding, CheckOutcome, duration, percent, unmeasured
 from analysis.network.spacing import spacing
 from analysis.records.output import SocketSample
 from analysis.records.run_directory import RunRecord
@@ -45,11 +34,11 @@ _READ, _STAMPED = 1_000, 1_000_000
 all that there is if a segment was sent again."""
 
 
-def round_trip(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
+def round_trip(network: TrialNetwork) -> list[CheckFinding]:
     """Return the handshake that came closest to the round trip that was asked for."""
     if not any(flow.protocol == "tcp" for flow in network.run.flows):
         return [unmeasured(KIND, network.label, "", "no TCP connection tells a round trip")]
-    floors = _handshakes(network, traffic) or _sampled(network)
+    floors = list(_handshakes(network)) or list(_sampled(network))
     if not floors:
         return [unmeasured(KIND, network.label, "", "no handshake and no socket was seen whole")]
     nearest = min(floors, key=lambda floor: abs(floor[1] - floor[0]) - floor[2])
@@ -61,7 +50,7 @@ Floor = tuple[int, int, int]
 
 
 def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> CheckFinding:
-    late = 2 * lateness(network)
+    late = 2 * findings.lateness(network)
     ways = ((network.shaped(way), network.shaped(way[::-1])) for way in network.directions)
     ports = max(len(there + back) for there, back in ways)
     own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
@@ -70,7 +59,7 @@ def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> 
     held = [each.delay.base for each in reordering if (each.host, each.peer) in network.directions]
     longer = measured - asked
     excess = max(-longer, longer - sum(held)) / (own + unknown + in_hosts)
-    outcome = outcome_of(excess, FAR)
+    outcome = findings.outcome_of(excess, FAR)
     sentence = (
         f"The shortest round trip was {duration(measured)} instead of {duration(asked)}: delays or"
         " rates are not those that were asked for."
@@ -83,43 +72,34 @@ def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> 
     return CheckFinding(KIND, network.label, *words, outcome, sentence, excess)
 
 
-def _handshakes(network: TrialNetwork, traffic: TrialTraffic) -> list[Floor]:
-    """Of each flow whose sender was captured and whose first SYN was answered."""
-    floors = []
-    for direction in dict.fromkeys((flow.sender, flow.receiver) for flow in network.run.flows):
-        if direction in network.directions and traffic.at(direction[0]) is not None:
-            ways = (direction, direction[::-1])
-            seen = (traffic.seen(direction[0], way) for way in ways)
-            floors += _of_direction(network, direction, *seen)
-    return floors
+def _handshakes(network: TrialNetwork) -> Iterator[Floor]:
+    for way in dict.fromkeys((flow.sender, flow.receiver) for flow in network.run.flows):
+        if way in network.directions and network.at(way[0]) is not None:
+            yield from _of_direction(network, way, way[::-1])
 
 
-def _of_direction(
-    network: TrialNetwork, direction: Direction, out: Sightings, back: Sightings
-) -> list[Floor]:
-    opening = out.only((out.flags & (_SYN | _ACK)) == _SYN)
-    answers = back.only((back.flags & (_SYN | _ACK)) == _SYN | _ACK)
-    floors, jitter = [], network.jitter(direction) + network.jitter(direction[::-1])
+def _of_direction(network: TrialNetwork, there: Direction, back: Direction) -> Iterator[Floor]:
+    sent, came = network.seen(there[0], there), network.seen(there[0], back)
+    opening = sent.only((sent.flags & (_SYN | _ACK)) == _SYN)
+    answers = came.only((came.flags & (_SYN | _ACK)) == _SYN | _ACK)
     for port in np.unique(opening.ports):
         syns = opening.only(opening.ports == port)
         turned = (int(port) & 0xFFFF) << 16 | int(port) >> 16
         answer = answers.only(answers.ports == turned)
-        if len(syns) != 1 or not len(answer):
-            continue  # a SYN that was sent again may have either answer
-        asked = network.lone(direction, int(syns.length[0]))
-        asked += network.lone(direction[::-1], int(answer.length[0]))
-        floors.append((asked, int(answer.time[0] - syns.time[0]), jitter))
-    return floors
+        if len(syns) == 1 and len(answer):  # a SYN that was sent again may have either answer
+            asked = network.lone(there, int(syns.length[0]))
+            asked += network.lone(back, int(answer.length[0]))
+            jitter = network.jitter(there) + network.jitter(back)
+            yield asked, int(answer.time[0] - syns.time[0]), jitter
 
 
-def _sampled(network: TrialNetwork) -> list[Floor]:
-    """Return the least round trip of each sender's socket, which may be of any two packets.
+def _sampled(network: TrialNetwork) -> Iterator[Floor]:
+    """Yield the least round trip of each sender's socket, which may be of any two packets.
 
     If several SYNs were sent, the answer may have the timestamp of an earlier one and the round
     trip a timeout in it (Linux keeps that of the first that came, tcp_check_req): without data that
     is the only round trip.
     """
-    floors = []
     for flow in network.run.flows:
         direction = flow.sender, flow.receiver
         samples = network.samples(flow.sender).get(str(flow.port), [])
@@ -129,8 +109,7 @@ def _sampled(network: TrialNetwork) -> list[Floor]:
         is_doubtful = again and acked <= _SYN_BYTES
         if trips and not is_doubtful and direction in network.directions:
             asked, unknown = _of_any_packets(network, direction, again)
-            floors.append((asked, round(1e9 * min(trips)), unknown))
-    return floors
+            yield asked, round(1e9 * min(trips)), unknown
 
 
 def _of_any_packets(network: TrialNetwork, direction: Direction, again: bool) -> tuple[int, int]:
@@ -270,16 +249,16 @@ class NetworkVerdict:
         return self.verdict == Usability.GOOD
 
     def as_data(self) -> dict[str, Any]:
-        """As manifest.json has it."""
         return asdict(self)
 
 
-def judge_network(run: RunRecord, known: Sequence[TrialTraffic | None] = ()) -> NetworkVerdict:
-    """Return the verdict from a run's files; `known` is traffic that was read before."""
+def judge_network(run: RunRecord, known: Sequence[TrialNetwork | None] = ()) -> NetworkVerdict:
+    """Return the verdict from a run's files; `known` networks were read before."""
     topology = run.spec.topology.network()
     if topology is None or not topology.nodes or not run.trials:
         return NetworkVerdict(Usability.CARE, (_NOTHING,), ())
-    networks = [TrialNetwork(run, trial, topology) for trial in run.trials]
+    read = {network.trial: network for network in known if network}
+    networks = [read.get(each) or TrialNetwork(run, each, topology) for each in run.trials]
     if run.spec.changes:
         # What a link did before and after a change is compared by the records of the run alone.
         recorded = [each for network in networks for each in findings.recorded(network)]
@@ -287,44 +266,38 @@ def judge_network(run: RunRecord, known: Sequence[TrialTraffic | None] = ()) -> 
         if verdict.good:
             return replace(verdict, verdict=Usability.CARE, reasons=(_CHANGING,))
         return replace(verdict, reasons=(*verdict.reasons, _CHANGING))
-    read = {traffic.network.trial: traffic for traffic in known if traffic}
-    traffic = ((each, read.get(each.trial) or TrialTraffic(each)) for each in networks)
-    found = [finding for each, of_it in traffic for finding in _of_trial(each, of_it)]
+    found = [finding for network in networks for finding in _of_trial(network)]
     verdict = _verdict([*found, *drawn_loss(networks)])
-    return replace(verdict, reasons=(*verdict.reasons, *limits(networks[0])))
+    return replace(verdict, reasons=(*verdict.reasons, *findings.limits(networks[0])))
 
 
-def _of_trial(network: TrialNetwork, traffic: TrialTraffic) -> Iterator[CheckFinding]:
+def _of_trial(network: TrialNetwork) -> Iterator[CheckFinding]:
     yield from findings.recorded(network)
-    yield from round_trip(network, traffic)
-    yield from spacing(network, traffic)
-    yield from queue_bound(network, traffic)
-    yield from lost_packets(network, traffic)
-    yield from congestion_marks(network, traffic)
+    yield from round_trip(network)
+    yield from spacing(network)
+    yield from queue_bound(network)
+    yield from lost_packets(network)
+    yield from congestion_marks(network)
     yield from sender_limits(network)
-    yield from real_time(network)
+    yield from findings.real_time(network)
 
 
 def _verdict(findings: Sequence[CheckFinding]) -> NetworkVerdict:
     by_kind: dict[str, list[CheckFinding]] = {}
     for finding in findings:
         by_kind.setdefault(finding.kind, []).append(finding)
-    worst, checks = [_worst(same) for same in by_kind.values()], []
-    for each in worst:
-        count = sum(one.outcome != CheckOutcome.UNMEASURED for one in by_kind[each.kind])
-        measured = each.measured if count else f"not measured: {each.sentence}"
-        facts = each.kind, each.asked, measured, each.place, count, each.outcome.word
+    worst, checks = list[CheckFinding](), list[NetworkCheck]()
+    for kind, same in by_kind.items():
+        known = [finding for finding in same if finding.outcome != CheckOutcome.UNMEASURED]
+        each = max(known or same, key=lambda finding: (finding.outcome, finding.excess))
+        worst.append(each)
+        measured = each.measured if known else f"not measured: {each.sentence}"
+        facts = kind, each.asked, measured, each.place, len(known), each.outcome.word
         checks.append(NetworkCheck(*facts))
     level = max(map(_weight, worst), default=CheckOutcome.CARE)
     verdicts = {CheckOutcome.CARE: Usability.CARE, CheckOutcome.UNUSABLE: Usability.UNUSABLE}
     reasons = tuple(_reasons(worst, by_kind))
     return NetworkVerdict(verdicts.get(level, Usability.GOOD), reasons, tuple(checks))
-
-
-def _worst(same: Sequence[CheckFinding]) -> CheckFinding:
-    """Return the worst finding; a measured one counts first if all measured ones are good."""
-    measured = [finding for finding in same if finding.outcome != CheckOutcome.UNMEASURED]
-    return max(measured or same, key=lambda finding: (finding.outcome, finding.excess))
 
 
 def _weight(finding: CheckFinding) -> CheckOutcome:

@@ -70,14 +70,12 @@ class ParsedFile(Generic[Record]):
     complaint: str = ""
 
     def noted(self, problems: Problems, name: str) -> Record:
-        """The record, after noting under `name` what is wrong with the file."""
         if self.complaint:
             problems.left_out(f"{name} {self.complaint}")
         return self.record
 
 
 def parse(kind: type[Record], path: Path, most: int = untrusted.MOST) -> ParsedFile[Record]:
-    """The file at `path`, of at most `most` bytes."""
     try:
         return ParsedFile(typed(kind, read_object(path, most)))
     except UnreadableJson as error:
@@ -87,7 +85,6 @@ def parse(kind: type[Record], path: Path, most: int = untrusted.MOST) -> ParsedF
 def read(
     kind: type[Record], path: Path, problems: Problems, name: str, most: int = untrusted.MOST
 ) -> Record:
-    """The file at `path`, after noting under `name` what is wrong with it."""
     return parse(kind, path, most).noted(problems, name)
 
 
@@ -195,7 +192,6 @@ def _entries(reader: _Reader, content: object) -> tuple[Any, ...] | UnsetType:
 
 
 def printables(content: object) -> tuple[str, ...] | UnsetType:
-    """The entries of a list, each as printable text."""
     return tuple(map(printable, content)) if isinstance(content, list) else UNSET
 
 

@@ -28,7 +28,6 @@ _DEATH = re.compile(r"^(?:tcp )?write failed: ", re.MULTILINE)
 
 
 def has_died(client: str) -> bool:
-    """Return whether the connection of iperf's client failed before the client had written all."""
     return bool(_DEATH.search(client))
 
 
@@ -99,7 +98,6 @@ class Datagrams:
 
 
 def read_datagrams(output: str) -> Datagrams | None:
-    """The count in the last line that has one."""
     lines = list(_DATAGRAMS.finditer(output))
     if not lines:
         return None
@@ -167,7 +165,6 @@ class InstantEntry(Struct, frozen=True):
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
-    """The samples of the socket to a remote port. Raises ValueError on a broken line."""
     return by_port(lines).get(str(port), [])
 
 

@@ -137,13 +137,11 @@ def run_of(raw: Path, spec: dict[str, Any], seed: int = 1) -> RunRecord:
 
 
 def changed_files(run: RunRecord) -> list[str]:
-    """The files whose SHA-256 is not the manifest's any more."""
     listed = run.manifest.files.items()
     return [name for name, digest in listed if _digest(run, name) not in (None, digest)]
 
 
 def _digest(run: RunRecord, name: str) -> str | None:
-    """The SHA-256 of a file; None if there is no regular file that can be read."""
     try:
         return untrusted.digest(run.path, name)
     except (OSError, untrusted.StrangeFile):
@@ -217,13 +215,11 @@ class IndexedRun:
 
     @property
     def words(self) -> str:
-        """Text in which the page searches."""
         words = (self.name, self.kind, self.status, self.parameters, self.verdict, self.network)
         return " ".join([*words, self.started]).lower()
 
 
 def index(store: Path) -> list[IndexedRun]:
-    """Every run of the store, the newest first."""
     files = [file for file in store.glob("*/*/manifest.json") if not file.parent.is_symlink()]
     lines = [_line(store, file.parent) for file in files]
     return sorted(lines, key=lambda line: (line.started, line.name), reverse=True)
@@ -262,7 +258,6 @@ def _asked(folder: Path, kind: str) -> str:
 
 
 def _figure(claim: dict[str, Any]) -> str:
-    """The estimate with its interval, as the claim has it."""
     estimate, low, high = (claim.get(name) for name in ("estimate", "low", "high"))
     if not isinstance(estimate, int | float):
         return ""

@@ -62,7 +62,6 @@ class PublishedRow(RowEntry, frozen=True):
 
 
 def checked_row(entry: RowEntry, study: str, problems: Problems) -> PublishedRow:
-    """Return the row of an entry; unusable values are problems."""
     published, row = number(entry.published), asdict(entry)
     if published is None and entry.published is not None:
         why = "is no finite number; it counts as not stated."
@@ -76,7 +75,6 @@ def checked_row(entry: RowEntry, study: str, problems: Problems) -> PublishedRow
 
 
 def _values(content: object, where: str, problems: Problems) -> tuple[float, ...]:
-    """Return the finite numbers of a list, which has null for a seed without a value."""
     listed = content if isinstance(content, list) else []
     numbers = (number(entry) for entry in listed)
     values = tuple(value for value in numbers if value is not None and abs(value) <= _LARGEST)

@@ -109,12 +109,10 @@ class PortLoss:
 
     @property
     def share(self) -> float:
-        """The share of packets lost at random, 0 to 1."""
         return self.lost / self.offered if self.offered else 0.0
 
     @property
     def drop_share(self) -> float:
-        """The share of packets that the queue dropped, 0 to 1."""
         return self.dropped / self.offered if self.offered else 0.0
 
 
@@ -131,7 +129,6 @@ class QdiscsFile(Struct, frozen=True):
         return self.port_loss(port) if port is not None and carried[port] else None
 
     def port_loss(self, port: str) -> PortLoss:
-        """Return the fate of packets at `port` during the trial."""
         # netem counts its child's drops among its own: the queue's are taken out again (tbf
         # passes on the queue's).
         dropped = max(self._grown(port, _RATE, "drops"), self._grown(port, _QUEUE, "drops"))
@@ -146,7 +143,6 @@ class QdiscsFile(Struct, frozen=True):
         return sum(drops[:1]) - sum(drops[1:])
 
     def marks(self, port: str) -> float:
-        """Packets that the port's queue marked with CE during the trial."""
         return sum(self._grown(port, _QUEUE, counter) for counter in self._managed(port).marks)
 
     def marks_again(self, port: str) -> float:
@@ -154,7 +150,6 @@ class QdiscsFile(Struct, frozen=True):
         return sum(self._grown(port, _QUEUE, each) for each in self._managed(port).marks_again)
 
     def _managed(self, port: str) -> Discipline:
-        """Return the discipline of the port's queue. Raises UsageError for an unknown one."""
         queue = next((row for row in self.after.get(port, ()) if row.handle == _QUEUE), None)
         return of_kind(queue.kind) if queue else Discipline()
 
@@ -234,7 +229,6 @@ class ExchangeRow(Struct, frozen=True):
 
     @property
     def milliseconds(self) -> float | None:
-        """Its time; None if it did not end."""
         if self.began is None or self.ended is None:
             return None
         return 1000 * (self.ended - self.began)
@@ -289,7 +283,6 @@ class TrialFiles:
         return self._read(EvidenceFile, "evidence", problems)
 
     def reordering(self) -> QdiscsFile | None:
-        """Return the counts of hosts that reorder; None if the run has none."""
         path = self.folder / "reordering.json"
         return parse(QdiscsFile, path).record if path.exists() else None
 

@@ -21,9 +21,9 @@ import numpy as np
 
 from analysis.measures.evidence import EVENTS, PREFIX, frame_values, line_values
 from analysis.measures.metrics import columns, metric
-from analysis.measures.packets import TrialTraffic
 from analysis.measures.readings import TrialReadings
 from analysis.measures.results import measure
+from analysis.measures.trial_network import TrialNetwork
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.spec_file import RunFlow
@@ -190,12 +190,12 @@ def carried_values(readings: TrialReadings) -> dict[str, float]:
     return values
 
 
-def _carried(run: RunRecord, traffic: TrialTraffic, flow: RunFlow, seconds: float) -> int:
+def _carried(run: RunRecord, traffic: TrialNetwork, flow: RunFlow, seconds: float) -> int:
     """Return the bytes that packets brought to the receiver until it had written all."""
     arrived = traffic.at(flow.receiver)
     if arrived is None:
         return 0
-    ends = (traffic.network.address(name) for name in (flow.sender, flow.receiver))
+    ends = (traffic.address(name) for name in (flow.sender, flow.receiver))
     source, target = (int(IPv4Address(address)) for address in ends)
     came = arrived.between(source, target)
     others = [other.port for other in run.flows if other.name != flow.name]

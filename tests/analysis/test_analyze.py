@@ -274,7 +274,7 @@ def test_tables_alone_need_no_row_per_packet(
         requests.append(packets)
         return real(path, packets=packets, **settings)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("analysis.analyze.captures.read", read)
+    monkeypatch.setattr("analysis.analyze.command.read", read)
     assert analyze(BOTH[0], "--out", tmp_path, "--write", "csv,json,parquet").exit_code == 0
     assert analyze(BOTH[0], "--out", tmp_path).exit_code == 0
     assert requests == [False, True]

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from analysis.measures.captures import DropCauses
-from analysis.measures.packets import PortTraffic, TrialTraffic
+from analysis.measures.links import PortTraffic, carried, channels
 from analysis.measures.readings import TrialReadings
-from analysis.measures.trials import TrialNetwork, carried, channels
+from analysis.measures.trial_network import TrialNetwork
 from analysis.network import counts as counts_module
 from analysis.network import findings, spacing
 from analysis.network import verdict as verdict_module
@@ -389,10 +389,9 @@ def test_drops_by_cause_are_measures_of_the_trial(tmp_path: Path) -> None:
 def test_one_loss_of_ten_thousand_is_used_with_care(
     unasked: float, outcome: CheckOutcome, said: str
 ) -> None:
-    network = cast(TrialNetwork, SimpleNamespace(label="on", host_ports=()))
-    traffic = cast(TrialTraffic, SimpleNamespace(whole=False))
+    network = cast(TrialNetwork, SimpleNamespace(label="on", host_ports=(), whole=False))
     causes = DropCauses(10_000, 3, 20, 4, 0, {}, unasked)
-    found = counts_module._unasked(network, traffic, causes)
+    found = counts_module._unasked(network, causes)
     assert found.outcome == outcome and found.sentence.startswith(said)
     assert bool(found.sentence) == bool(said)
     assert found.measured == f"{unasked:,.0f}; 3 at random, 24 by queues"
