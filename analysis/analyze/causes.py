@@ -266,6 +266,10 @@ class Features:
         return 0 if self.is_far and is_other else self.waits
 
     @property
+    def open_windowed(self) -> int:
+        return self.windowed - self.closed
+
+    @property
     def congested(self) -> int:
         return max(self.limited_network - self.timeouts - self.unproved, 0)
 

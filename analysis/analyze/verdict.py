@@ -237,7 +237,7 @@ def _open_window(f: Features) -> int:
 
 
 def _is_windowed(f: Features) -> bool:
-    is_most = f.windowed - f.closed >= MOST * f.time
+    is_most = f.open_windowed >= MOST * f.time
     is_seen = f.place != "unknown" or f.trip > 0  # a round trip shows that ACKs come from afar
     return is_most and is_seen and not f.reads_slowly and f.carried > _open_window(f)
 
@@ -412,7 +412,6 @@ WORDS: Mapping[str, Callable[[Features, ConnectionFacts], str]] = {
     "idle": _idle,
     "trips": lambda f, _: fmt.counted(1 + f.answers[0], "round trip"),
 }
-"""Texts of a connection by their names in the rules."""
 
 
 def _open_late(f: Features) -> float:
@@ -421,10 +420,6 @@ def _open_late(f: Features) -> float:
 
 def _congested(f: Features) -> float:
     return f.congested / f.time
-
-
-def _window_share(f: Features) -> float:
-    return (f.windowed - f.closed) / f.time
 
 
 def _waited(f: Features, end: int) -> float:
@@ -442,8 +437,8 @@ _CONDITIONS: Mapping[str, _Condition] = {
     "reported_hole": (_is_black_hole, None),
     "silent": (lambda f: _silent_way(f) is not None, None),
     "closed": (lambda f: _read_time(f) >= MOST * f.time, lambda f: _read_time(f) / f.time),
-    "unscaled": (lambda f: _is_windowed(f) and f.is_unscaled, _window_share),
-    "window": (lambda f: _is_windowed(f) and not f.is_unscaled, _window_share),
+    "unscaled": (lambda f: _is_windowed(f) and f.is_unscaled, lambda f: f.open_windowed / f.time),
+    "window": (lambda f: _is_windowed(f) and not f.is_unscaled, lambda f: f.open_windowed / f.time),
     "timeouts": (lambda f: f.timeouts >= MOST * f.time, lambda f: f.timeouts / f.time),
     "hidden_queue": (_hides_queue, _congested),
     "policer": (lambda f: _losing(f) and not _hides_queue(f) and _is_policed(f), _congested),

@@ -8,7 +8,6 @@ line of HOST.sockets.jsonl, counted from 1.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -219,9 +218,10 @@ def _timed_out(packets: ColumnTable, data: Truths) -> Truths:
     """
     found = np.zeros(len(packets), np.bool_)
     connection, forward = packets["connection"].values, packets["forward"].values
-    for number, way in product(np.unique(connection), (True, False)):
-        own, sent = connection == number, forward == way
-        found |= _timed_out_towards(packets, data & own & sent, own & ~sent)
+    for number in np.unique(connection):
+        for sent in (forward, ~forward):
+            own = connection == number
+            found |= _timed_out_towards(packets, data & own & sent, own & ~sent)
     return found
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, floor, inf, isfinite
 from statistics import fmean, median, quantiles
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from analysis.measures.links import PortTraffic
+from analysis.measures.trial_network import TrialNetwork
 from analysis.records import output as output_module
 from analysis.records.json_reader import Problems, why_not
 from analysis.records.output import SocketSample, by_port
@@ -18,10 +22,6 @@ from analysis.records.spec_file import RunFlow
 from analysis.records.trial_files import ExchangesFile
 from topologies import untrusted
 from topologies.spec import CUT_OFF
-
-if TYPE_CHECKING:
-    from analysis.measures.links import PortTraffic
-    from analysis.measures.trial_network import TrialNetwork
 
 Values = Mapping[str, float]
 UDP_HEADERS = 42  # bytes of Ethernet, IPv4 and UDP in front of a datagram's content
@@ -59,9 +59,6 @@ class FlowReadings:
     traffic: TrialNetwork | None = None
     span: Span | None = None
 
-    def within(self, span: Span) -> FlowReadings:
-        return replace(self, span=span)
-
     @property
     def connected(self) -> float:
         """Second in which the server accepted: a SYN waits in the queue of earlier flows."""
@@ -80,7 +77,7 @@ class FlowReadings:
 
     @cached_property
     def server(self) -> Values:
-        return _summary(self._server)
+        return _summary(self._printed("server"))
 
     @cached_property
     def client(self) -> Values:
@@ -103,12 +100,8 @@ class FlowReadings:
         return CUT_OFF in self._client or self.has_died
 
     @cached_property
-    def _server(self) -> str:
-        return self._printed("server")
-
-    @cached_property
     def _client(self) -> str:
-        return output_module.sent_part(self._printed("client"))
+        return self._printed("client").partition("Server Report:")[0]
 
     def _printed(self, side: str) -> str:
         try:
@@ -177,7 +170,7 @@ class FlowReadings:
 
     @cached_property
     def datagrams(self) -> Values:
-        count = output_module.read_datagrams(self._server)
+        count = output_module.read_datagrams(self._printed("server"))
         return {**vars(count), "share": count.share} if count else {}
 
     @cached_property
@@ -220,14 +213,11 @@ class FlowReadings:
             crossing = self.traffic and self.traffic.flow(self.flow)
             if not crossing:
                 return None
-            came = (crossing.came >= 1e9 * self.span.since) & (
-                crossing.came < 1e9 * self.span.until
-            )
+            since, until = 1e9 * self.span.since, 1e9 * self.span.until
+            came = (crossing.came >= since) & (crossing.came < until)
             return float((crossing.length[came] - UDP_HEADERS).sum()) * 8 / 1000
         if not self.every_sample:
             return None
-        import numpy as np  # late: a run has no use for its libraries
-
         times = [sample.time for sample in self.every_sample]
         acked = [sample.bytes_acked for sample in self.every_sample]
         ends = np.interp([self.span.since, self.span.until], times, acked, left=0.0)
@@ -292,8 +282,6 @@ def percentiles(values: Sequence[float] | Any) -> Values:
 
 def percentile(values: Sequence[float] | Any, share: float) -> float:
     """Return a percentile; infinite next to an infinite value, where NumPy makes no number."""
-    import numpy as np  # late: a run has no use for its libraries
-
     if np.isfinite(values).all():
         return float(np.percentile(values, share))
     ordered, place = np.sort(values), (len(values) - 1) * share / 100
@@ -303,9 +291,7 @@ def percentile(values: Sequence[float] | Any, share: float) -> float:
 
 def _summary(output: str) -> Values:
     found = output_module.read_summary(output)
-    if found is None:
-        return {}
-    return {"rate": found.rate, "transfer": found.transfer, "interval": found.seconds}
+    return {} if found is None else vars(found)
 
 
 def read_samples(

@@ -6,12 +6,16 @@ A group is read when it is first asked for. A value that a group lacks could not
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from analysis.measures.captures import drop_causes
+import numpy as np
+
+from analysis.measures import captures
+from analysis.measures.captures import End
 from analysis.measures.expressions import Term, Window
 from analysis.measures.flow_readings import (
     FlowReadings,
@@ -21,18 +25,15 @@ from analysis.measures.flow_readings import (
     percentiles,
     read_samples,
 )
+from analysis.measures.links import PortTraffic
 from analysis.measures.metrics import PAUSE, Row, columns
 from analysis.measures.selection import chosen, groups_of, jain, of_transport, rate, shared
+from analysis.measures.trial_network import TrialNetwork
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial
 from analysis.records.trial_files import CountersFile
+from analysis.table import ColumnTable
 from topologies.spec import TopologySpec
-
-if TYPE_CHECKING:
-    from analysis.measures.captures import End
-    from analysis.measures.links import PortTraffic
-    from analysis.measures.trial_network import TrialNetwork
-    from analysis.table import ColumnTable
 
 
 class TrialReadings:
@@ -61,11 +62,7 @@ class TrialReadings:
     def traffic(self) -> TrialNetwork | None:
         """The packets at both ends; None without captures or a network."""
         network = self._network if self.run.captures else None
-        if network is None or not network.nodes:
-            return None
-        from analysis.measures.trial_network import TrialNetwork  # late: a run needs no NumPy
-
-        return TrialNetwork(self.run, self.trial, network)
+        return TrialNetwork(self.run, self.trial, network) if network and network.nodes else None
 
     @cached_property
     def queues(self) -> Mapping[str, Values]:
@@ -93,14 +90,12 @@ class TrialReadings:
     def rows(self) -> list[Row]:
         named = columns().items()
         of_run = {name: each.value(self) if each.of_run else None for name, each in named}
-        rows = []
-        for flow in self.by_flow:
-            name = flow.flow.name
-            condition = self.trial.condition.name
-            head = {"condition": condition, "flow": name, "group": self.groups[name]}
-            own = {name: of_run[name] if each.of_run else each.value(flow) for name, each in named}
-            rows.append(head | own)
-        return rows
+        condition = self.trial.condition.name
+        return [
+            {"condition": condition, "flow": flow.flow.name, "group": self.groups[flow.flow.name]}
+            | {name: of_run[name] if each.of_run else each.value(flow) for name, each in named}
+            for flow in self.by_flow
+        ]
 
     @cached_property
     def senders(self) -> Values:
@@ -166,7 +161,7 @@ class TrialReadings:
 
     @cached_property
     def drops(self) -> Values:
-        causes = drop_causes(self.run, self.trial)
+        causes = captures.drop_causes(self.run, self.trial)
         if causes is None:
             return {}
         values = {
@@ -219,11 +214,9 @@ class TrialReadings:
     @cached_property
     def ends(self) -> tuple[End, ...]:
         """The captures at the ends of the first flow, the sender's first, without unusable ones."""
-        from analysis.measures.captures import read_end  # late: a run has no use for its libraries
-
-        flow, run, trial = self.run.flow, self.run, self.trial
-        sender = read_end(run, trial, "sender", flow.sender, self.problems)
-        receiver = read_end(run, trial, "receiver", flow.receiver, self.problems)
+        flow, read = self.run.flow, captures.read_end
+        sender = read(self.run, self.trial, "sender", flow.sender, self.problems)
+        receiver = read(self.run, self.trial, "receiver", flow.receiver, self.problems)
         return tuple(end for end in (sender, receiver) if end)
 
     def _end(self, role: str) -> End | None:
@@ -231,12 +224,10 @@ class TrialReadings:
 
     @cached_property
     def sender(self) -> Values:
-        from analysis.measures.captures import resent
-
         end = self._end("sender")
         if end is None:
             return {}
-        return end.values() | ({"resent": resent(end.data)} if len(end.data) else {})
+        return end.values() | ({"resent": captures.resent(end.data)} if len(end.data) else {})
 
     @cached_property
     def receiver(self) -> Values:
@@ -245,26 +236,20 @@ class TrialReadings:
 
     @cached_property
     def pauses(self) -> Values:
-        from analysis.measures.captures import pauses
-
         end = self._end("sender")
         if end is None or not len(end.data):
             return {}
-        gaps = pauses(end.data, PAUSE)
+        gaps = captures.pauses(end.data, PAUSE)
         return {"count": len(gaps), "total": sum(gaps), "longest": max(gaps, default=0.0)}
 
     @cached_property
     def arrived(self) -> ColumnTable | None:
         """The packets of the first flow in the order of sending; None without both captures."""
-        from analysis.measures.captures import order
-
-        return order(*self.ends) if len(self.ends) == 2 else None
+        return captures.order(*self.ends) if len(self.ends) == 2 else None
 
     @cached_property
     def order(self) -> Values:
-        from analysis.measures.captures import values_of_order
-
-        return {} if self.arrived is None else values_of_order(self.arrived)
+        return {} if self.arrived is None else captures.values_of_order(self.arrived)
 
     @cached_property
     def _counters(self) -> CountersFile:
@@ -323,7 +308,7 @@ def _end(readings: TrialReadings, begin: float) -> float:
 
 
 def _within(flows: Iterable[FlowReadings], span: Span | None) -> list[FlowReadings]:
-    return [flow.within(span) if span else flow for flow in flows]
+    return [replace(flow, span=span) if span else flow for flow in flows]
 
 
 def _of_rates(
@@ -353,8 +338,6 @@ def _ports(readings: TrialReadings, globs: str) -> list[PortTraffic]:
 
 
 def _statistic(name: str, found: Sequence[Any]) -> float | None:
-    import numpy as np  # late: a run has no use for its libraries
-
     values = np.concatenate([np.atleast_1d(np.asarray(value, float)) for value in found])
     if not len(values):
         return None

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from analysis.measures import captures
+from analysis.measures.captures import End
 from analysis.measures.expressions import Expression, Term, parse
 from analysis.measures.flow_readings import FlowCourse, Values, note_unread
 from analysis.measures.metrics import Metric, Row, columns, counter, is_metric, measures, metric
@@ -21,13 +23,10 @@ from analysis.records.json_reader import Problems
 from analysis.records.output import SocketSample
 from analysis.records.run_directory import RunRecord, Trial, run_of
 from analysis.records.spec_file import RunCondition, RunFlow
+from analysis.table import ColumnTable
 from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
 from topologies.units import Rate
-
-if TYPE_CHECKING:
-    from analysis.measures.captures import End
-    from analysis.table import ColumnTable
 
 Among = Literal["", "least", "most"]  # which of several flows is meant, by its value; "" for all
 
@@ -146,8 +145,7 @@ def measure_all(run: RunRecord, problems: Problems) -> RunResults:
     apart = [Problems() for _ in run.trials]
     draws = [trial.seed == drawn for trial in run.trials]
     with ThreadPoolExecutor(_at_once(run)) as pool:
-        found = pool.map(partial(measure, run), run.trials, apart, draws)
-        measured = tuple(found)
+        measured = tuple(pool.map(partial(measure, run), run.trials, apart, draws))
     for own in apart:
         for sentence in own.found:
             problems.add(sentence)
@@ -160,7 +158,7 @@ _CAPTURED = 64_000_000
 
 def _at_once(run: RunRecord) -> int:
     captures = (trial.folder.glob("*.pcap") for trial in run.trials)
-    largest = max([sum(file.stat().st_size for file in each) for each in captures] or [1])
+    largest = max((sum(file.stat().st_size for file in each) for each in captures), default=1)
     return max(1, min(os.cpu_count() or 1, len(run.trials), _CAPTURED // max(largest, 1)))
 
 
@@ -235,11 +233,8 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
     terms = terms_of(readings, _wanted(run))
     if not draw:
         return Measured(trial, values, flows, terms, readings.queues)
-    from analysis.measures.captures import late  # late: a run has no use for its libraries
-
-    arrived = readings.arrived
-    reordered = None if arrived is None else late(arrived)
-    return Measured(trial, values, flows, terms, readings.queues, reordered, readings.ends)
+    late = None if readings.arrived is None else captures.late(readings.arrived)
+    return Measured(trial, values, flows, terms, readings.queues, late, readings.ends)
 
 
 def terms_of(readings: TrialReadings, every: Iterable[Expression]) -> dict[Term, float | None]:

@@ -6,7 +6,6 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,7 +99,7 @@ class SweptFactor:
     meaning: str
     values: tuple[str, ...]
     column: str
-    codes: tuple[tuple[str, int], ...]
+    codes: dict[str, int]
 
     @property
     def is_quantity(self) -> bool:
@@ -139,11 +138,7 @@ class SweepRecord:
 
     def place(self, row: Mapping[str, Any]) -> tuple[int, ...]:
         """Return the cell of a row of rows.csv or series.csv. Raises KeyError for another value."""
-        return tuple(levels[row[name]] for name, levels in self._codes)
-
-    @cached_property
-    def _codes(self) -> list[tuple[str, dict[str, int]]]:
-        return [(factor.name, dict(factor.codes)) for factor in self.factors]
+        return tuple(factor.codes[row[factor.name]] for factor in self.factors)
 
     def described(self, place: tuple[int, ...], axes: tuple[int, ...]) -> str:
         """Such as "delay 50ms, loss 1%", of the `axes` whose factors have several values."""
@@ -166,7 +161,11 @@ def read_sweep(path: Path, problems: Problems, metric: str | None = None) -> Swe
             )
         facts = replace(facts, metric=metric)
     factors = _factors(facts)
-    _require_distinct_columns(factors)
+    of_factors = (name for each in factors for name in (each.name, each.column) if name)
+    counts = Counter([*of_factors, "point", "flow", GROUP, "seed", "network", *columns()])
+    if twice := [name for name, count in counts.items() if count > 1]:
+        why = f"sweep.json has two columns named '{twice[0]}'."
+        raise TcplabError(why, "Rename the parameter of the experiment.")
     if prod(len(factor.values) for factor in factors) > MOST_CELLS:
         why = f"The grid of the sweep has more than {MOST_CELLS:,} cells."
         raise TcplabError(why, "Sweep fewer values.")
@@ -191,37 +190,21 @@ def _factors(facts: SweepFile) -> tuple[SweptFactor, ...]:
     """The swept factors, and the conditions as one more if there are several."""
     entries = [entry for entry in facts.factors if entry.name and entry.values]
     last = [entry.name.rpartition(".")[2] for entry in entries]
-    factors = tuple(
-        _factor(entry, short if last.count(short) == 1 else entry.name)
-        for entry, short in zip(entries, last, strict=True)
-    )
+    factors = list[SweptFactor]()
+    for entry, short in zip(entries, last, strict=True):
+        values = tuple(dict.fromkeys(entry.values))
+        is_quantity = entry.column not in ("", entry.name) and entry.kind != "word"
+        codes = {value: index for index, value in enumerate(values)}
+        column, short = entry.column * is_quantity, short if last.count(short) == 1 else entry.name
+        factors.append(SweptFactor(entry.name, short, entry.meaning, values, column, codes))
     names = [condition.name for condition in facts.conditions]
     if len(names) < 2:
-        return factors
+        return tuple(factors)
     # The rows hold the conditions' names, and the reader wants their labels.
     labels = tuple(condition.label or condition.name for condition in facts.conditions)
     codes = dict(zip((*labels, *names), 2 * tuple(range(len(names))), strict=True))
     meaning = "What the experiment itself compares."
-    return (
-        *factors,
-        SweptFactor(CONDITION, CONDITION, meaning, labels, "", tuple(codes.items())),
-    )
-
-
-def _require_distinct_columns(factors: tuple[SweptFactor, ...]) -> None:
-    of_factors = (name for factor in factors for name in (factor.name, factor.column) if name)
-    counts = Counter([*of_factors, "point", "flow", GROUP, "seed", "network", *columns()])
-    if twice := [name for name, count in counts.items() if count > 1]:
-        why = f"sweep.json has two columns named '{twice[0]}'."
-        raise TcplabError(why, "Rename the parameter of the experiment.")
-
-
-def _factor(entry: FactorEntry, short: str) -> SweptFactor:
-    values = tuple(dict.fromkeys(entry.values))
-    is_quantity = entry.column not in ("", entry.name) and entry.kind != "word"
-    codes = tuple((value, index) for index, value in enumerate(values))
-    column = entry.column if is_quantity else ""
-    return SweptFactor(entry.name, short, entry.meaning, values, column, codes)
+    return (*factors, SweptFactor(CONDITION, CONDITION, meaning, labels, "", codes))
 
 
 def _compared(facts: SweepFile, factors: tuple[SweptFactor, ...], problems: Problems) -> int | None:

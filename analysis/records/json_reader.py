@@ -160,10 +160,10 @@ def _reader(kind: Any) -> _Reader:
     origin, arguments = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and issubclass(kind, Struct):
         return partial(_struct, kind)
-    if origin is tuple and arguments[-1] is not Ellipsis:
-        return partial(_texts_of, len(arguments))
-    if origin is tuple:
+    if origin is tuple and arguments[-1] is Ellipsis:
         return printables if arguments[0] is str else partial(_entries, _reader(arguments[0]))
+    if origin is tuple:
+        return partial(_texts_of, len(arguments))
     if origin is Literal:
         return lambda value: value if value in arguments else UNSET
     if origin is dict:
@@ -214,16 +214,11 @@ def _number_or_unset(value: object) -> float | UnsetType:
     return UNSET
 
 
-def _seconds(value: object) -> float | UnsetType:
-    microseconds = _number_or_unset(value)
-    return UNSET if microseconds is UNSET else microseconds / 1e6
-
-
 _OF_VALUES: dict[Any, _Reader] = {
     str: lambda value: UNSET if (written := text(value)) is None else written,
     LogPath: lambda value: value if _LOG.fullmatch(text(value) or "") else UNSET,
     float: _number_or_unset,
-    Microseconds: _seconds,
+    Microseconds: lambda value: UNSET if (us := _number_or_unset(value)) is UNSET else us / 1e6,
     int: lambda value: value if type(value) is int else UNSET,
     bool: lambda value: value if isinstance(value, bool) else UNSET,
     Any: lambda value: value,

@@ -33,16 +33,11 @@ def has_died(client: str) -> bool:
 
 @dataclass(frozen=True)
 class IperfSummary:
-    """The last line of iperf: seconds, `transfer` in KByte (1024 bytes), `rate` in kbit/s."""
+    """The last line of iperf: `interval` in s, `transfer` in KByte (1024), `rate` in kbit/s."""
 
-    seconds: float
+    interval: float
     transfer: float
     rate: float
-
-
-def sent_part(output: str) -> str:
-    """Return the client's part of its output: UDP's prints the server's report too."""
-    return output.partition("Server Report:")[0]
 
 
 def read_summary(output: str) -> IperfSummary | None:

@@ -5,6 +5,7 @@ Names found in its files are checked before they are used as paths.
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -137,15 +138,12 @@ def run_of(raw: Path, spec: dict[str, Any], seed: int = 1) -> RunRecord:
 
 
 def changed_files(run: RunRecord) -> list[str]:
-    listed = run.manifest.files.items()
-    return [name for name, digest in listed if _digest(run, name) not in (None, digest)]
-
-
-def _digest(run: RunRecord, name: str) -> str | None:
-    try:
-        return untrusted.digest(run.path, name)
-    except (OSError, untrusted.StrangeFile):
-        return None
+    changed = []
+    for name, digest in run.manifest.files.items():
+        with suppress(OSError, untrusted.StrangeFile):
+            if untrusted.digest(run.path, name) != digest:
+                changed.append(name)
+    return changed
 
 
 def _require_run_directory(path: Path) -> None:
@@ -258,12 +256,10 @@ def _asked(folder: Path, kind: str) -> str:
 
 
 def _figure(claim: dict[str, Any]) -> str:
-    estimate, low, high = (claim.get(name) for name in ("estimate", "low", "high"))
-    if not isinstance(estimate, int | float):
-        return ""
+    estimate, low, high = (json_reader.number(claim.get(x)) for x in ("estimate", "low", "high"))
     times = " times" if claim.get("scale") == "ratio" else ""
-    known = isinstance(low, int | float) and isinstance(high, int | float)
-    return f"{estimate:.3g}{times}" + (f" ({low:.3g} to {high:.3g})" if known else "")
+    interval = "" if low is None or high is None else f" ({low:.3g} to {high:.3g})"
+    return "" if estimate is None else f"{estimate:.3g}{times}{interval}"
 
 
 def _content(file: Path) -> dict[str, Any]:

@@ -32,8 +32,7 @@ class CountersFile(Struct, frozen=True):
     after: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def growth(self, host: str) -> dict[str, float]:
-        before = self.before.get(host, {})
-        after = self.after.get(host, {})
+        before, after = self.before.get(host, {}), self.after.get(host, {})
         return {name: last - before.get(name, 0.0) for name, last in after.items()}
 
     def on_kernel(self, kernel: str) -> CountersFile:
@@ -124,9 +123,8 @@ class QdiscsFile(Struct, frozen=True):
 
     def data_port(self) -> PortLoss | None:
         """The port that carried most bytes: that towards the receiver; None without any."""
-        carried = {port: self.carried(port) for port in self.after}
-        port = max(carried, key=lambda name: carried[name], default=None)
-        return self.port_loss(port) if port is not None and carried[port] else None
+        port = max(self.after, key=self.carried, default="")
+        return self.port_loss(port) if self.carried(port) else None
 
     def port_loss(self, port: str) -> PortLoss:
         # netem counts its child's drops among its own: the queue's are taken out again (tbf

@@ -167,7 +167,7 @@ def _usable(rows: ColumnTable, sweep: SweepRecord, problems: Problems) -> Column
     """The listed rows with the number of their cell; impossible metrics are NaN."""
     cell, is_known = np.zeros(len(rows), np.int64), rows["seed"].is_known
     for factor in sweep.factors:
-        places = dict(factor.codes)
+        places = factor.codes
         level = np.array([places.get(value, -1) for value in rows[factor.name].to_list()], np.int64)
         cell, is_known = cell * len(factor.values) + level, is_known & (level >= 0)
     lost = len(rows) - int(is_known.sum())

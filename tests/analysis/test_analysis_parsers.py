@@ -89,7 +89,7 @@ def test_only_whole_intervals_are_seconds() -> None:
 
 def test_iperf_prints_binary_kilobytes_and_decimal_kilobits() -> None:
     assert output.read_summary(CLIENT) == output.IperfSummary(
-        seconds=31.2972, transfer=1024.0, rate=268.0
+        interval=31.2972, transfer=1024.0, rate=268.0
     )
 
 

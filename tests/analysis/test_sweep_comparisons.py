@@ -23,7 +23,7 @@ def test_no_family_of_equal_levels_is_claimed_to_differ_too_often() -> None:
     """
     names = tuple("abcdef")
     factors = tuple(
-        SweptFactor(name, name, "", values, "", tuple(zip(values, range(len(values)), strict=True)))
+        SweptFactor(name, name, "", values, "", {value: at for at, value in enumerate(values)})
         for name, values in (("cell", names), ("cc", ("one", "two", "three")))
     )
     sweep = SweepRecord(Path(), {}, factors, columns()["goodput_kbit_s"], 1)

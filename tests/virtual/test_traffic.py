@@ -68,7 +68,7 @@ def test_a_duration_ends_an_amount(in_guest: Callable[..., tuple[Path, Usage]]) 
     assert is_cut == {"small": False, "buffered": True, "large": True}
     for name in ("buffered", "large"):
         found = read_summary((folder / "cubic" / f"{name}.server.txt").read_text())
-        assert found and found.seconds == 2 and 0 < found.transfer < 1000
+        assert found and found.interval == 2 and 0 < found.transfer < 1000
     assert json.loads((folder / "cubic" / "evidence.json").read_text())["warnings"] == []
 
 
