@@ -153,7 +153,8 @@ def _chosen(path: Path, options: AnalyzeOptions) -> tuple[Reading | None, listed
 
 
 def _read(path: Path, options: AnalyzeOptions) -> Reading:
-    limit = _row_limit(path, options) if options.draws_only else None
+    needs_all = options.match or options.events or files.OF_ALL_PACKETS & set(options.write)
+    limit = None if needs_all else _row_limit(path, options)
     with _telling(path):
         return read(path, packets=options.packets, limit=limit, **_asked_of_engine(options))
 

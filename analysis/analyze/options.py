@@ -231,11 +231,6 @@ class AnalyzeOptions:
         return dict(map(tunnel, self.decode_as))
 
     @property
-    def draws_only(self) -> bool:
-        """True if rows of packets are for graphs and limits only, which need not have all."""
-        return not (self.match or self.events or files.OF_ALL_PACKETS & set(self.write))
-
-    @property
     def packets(self) -> bool:
         return self.match or self.events or bool(files.OF_PACKETS & set(self.write))
 

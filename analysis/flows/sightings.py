@@ -3,13 +3,11 @@
 Format: draft-ietf-opsawg-pcap. pcapng and compressed files are not read.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -125,10 +123,10 @@ class Sightings:
     key: Keys
     marked: Truths
 
-    def only(self, chosen: Truths | Whole) -> Sightings:
-        return Sightings(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+    def only(self, chosen: Truths | Whole) -> Self:
+        return type(self)(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
-    def between(self, source: int, target: int) -> Sightings:
+    def between(self, source: int, target: int) -> Self:
         return self.only((self.source == source) & (self.target == target))
 
     def __len__(self) -> int:

@@ -18,7 +18,6 @@ from analysis.flows.ends import match_readings
 from analysis.measures.metrics import OF_ACKS, OF_DATA
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial
-from analysis.records.spec_file import RunFlow
 from analysis.table import ColumnTable
 from topologies.errors import TcplabError
 
@@ -68,8 +67,7 @@ def read_end(run: RunRecord, trial: Trial, role: Role, host: str, problems: Prob
         if run.captures:
             problems.left_out(f"spec.json names no capture at the {role}, {host}")
         return None
-    name = f"{trial.name}/{interface}.pcap"
-    path = trial.folder / f"{interface}.pcap"
+    name, path = f"{trial.name}/{interface}.pcap", trial.folder / f"{interface}.pcap"
     if not path.is_file() or not path.stat().st_size:
         problems.left_out(f"{name} is {'empty' if path.is_file() else 'missing'}")
         return None
@@ -83,22 +81,14 @@ def read_end(run: RunRecord, trial: Trial, role: Role, host: str, problems: Prob
             f"{name}: {reading.file.fault}, after {reading.file.packets} packets. What precedes"
             " that is analysed; repeat the run."
         )
-    return _end(role, interface, reading, name, run.flow, problems)
-
-
-def _end(
-    role: Role, interface: str, reading: Reading, name: str, flow: RunFlow, problems: Problems
-) -> End | None:
-    """The capture with the largest of the flow's connections; an application may make many."""
-    port = flow.port
-    packets = reading.packet_table
+    port, packets = run.flow.port, reading.packet_table
     assert packets is not None
     connections = at_port(reading.connection_table, port)
-    if len(connections) != 1 and not flow.traffic:
+    if len(connections) != 1 and not run.flow.traffic:
         problems.add(f"{name}: there are {len(connections)} connections at port {port}, not one.")
     if not len(connections):
         return None
-    row = next(connections.as_rows())
+    row = next(connections.as_rows())  # an application may make many: this is the largest
     if len(reading.connection_table) > 1:
         packets = packets.rows(packets["connection"].values == row["connection"])
     return End(role, interface, reading, row, packets, by_a=row["port_b"] == port)
@@ -174,6 +164,9 @@ def _spread(name: str, values: Sequence[float]) -> dict[str, float]:
 _DROPS = table_rows(Path(__file__).with_name("host_drops.csv"))
 HOST_DROPS = [row["counter"] for row in _DROPS]
 """Counters of packets that a host's own kernel dropped (Documentation/networking/snmp_counter)."""
+_REFUSED = {"IpOutDiscards": "IcmpInDestUnreachs"}
+"""A call that an ICMP error refuses counts as a discard, without a packet (__ip_append_data in
+net/ipv4/ip_output.c): iperf's server of UDP repeats reports for a client that has ended."""
 _SENT = ("TcpOutSegs", "TcpRetransSegs", "UdpOutDatagrams", "IcmpOutMsgs")
 _ARRIVED, _TWICE = "IpInReceives", "TcpExtTCPSynRetrans"
 
@@ -208,23 +201,13 @@ def drop_causes(run: RunRecord, trial: Trial) -> DropCauses | None:
         (host, name): count
         for host, counts in grown.items()
         for name in HOST_DROPS
-        if (count := _dropped_by_host(counts, name)) > 0
+        if (count := counts.get(name, 0.0) - counts.get(_REFUSED.get(name, ""), 0.0)) > 0
     }
     sent = sum(counts.get(name, 0.0) for counts in grown.values() for name in _SENT)
     netem = trial.files.reordering()  # of hosts that were asked to reorder
     reordered = sum(map(netem.host_drops, netem.after)) if netem else 0.0
     unasked = _unasked(list(grown.values()), sent - random - dropped - policed - reordered)
     return DropCauses(sent, random, dropped - managed, managed, policed, hosts, unasked)
-
-
-def _dropped_by_host(counts: Counts, name: str) -> float:
-    """Return the packets that a host dropped.
-
-    A call that an ICMP error refuses counts as a discard, without a packet (__ip_append_data in
-    net/ipv4/ip_output.c): iperf's server of UDP repeats reports for a client that has ended.
-    """
-    refused = counts.get("IcmpInDestUnreachs", 0.0) if name == "IpOutDiscards" else 0.0
-    return counts.get(name, 0.0) - refused
 
 
 def _unasked(grown: list[Counts], due: float) -> float | None:

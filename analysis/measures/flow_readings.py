@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, floor, inf, isfinite
 from statistics import fmean, median, quantiles
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -343,7 +343,7 @@ class FlowCourse:
     windows: array[float] = field(default_factory=_none)
 
     @classmethod
-    def of(cls, samples: Sequence[SocketSample]) -> FlowCourse:
+    def of(cls, samples: Sequence[SocketSample]) -> Self:
         """Return the course of a socket from its first measured round trip on."""
         known = [sample for sample in samples if sample.rtt > 0]
         if not known:

@@ -1,9 +1,7 @@
 """Ports with a channel, the packets that passed them, and how long a lone one takes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -67,16 +65,16 @@ class PortTraffic:
         waits: Whole = self.delay - lone(self.ports, self.length[self.arrived])
         return waits
 
-    def only(self, chosen: Truths | Whole) -> PortTraffic:
+    def only(self, chosen: Truths | Whole) -> Self:
         columns = {name: getattr(self, name)[chosen] for name in ("sent", "length", "came")}
         return replace(self, **columns)
 
-    def within(self, since: int, until: int) -> PortTraffic:
+    def within(self, since: int, until: int) -> Self:
         """Return the packets that were sent in a time, in ns since 1970."""
         return self.only((self.sent >= since) & (self.sent < until))
 
     @classmethod
-    def joined(cls, parts: list[PortTraffic]) -> PortTraffic:
+    def joined(cls, parts: list[Self]) -> Self:
         """Return all packets through some ports, in the order in which they were sent."""
         columns = ([getattr(part, name) for part in parts] for name in ("sent", "length", "came"))
         joined = cls(parts[0].ports, *map(np.concatenate, columns))

@@ -3,8 +3,6 @@
 A group is read when it is first asked for. A value that a group lacks could not be measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """The values of a trial, of a run and of a sweep's rows, as the table of metrics computes them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -124,7 +122,7 @@ class RunResults:
     def link_rate(self) -> float | None:
         """The rate of the run's link in kbit/s, or None if its parameters do not say."""
         try:
-            return Rate.parse(self.run.parameters.get("bw", "")).base / 1000
+            return Rate.parse(self.run.spec.parameters.get("bw", "")).base / 1000
         except UsageError:
             return None
 

@@ -1,7 +1,5 @@
 """The network of a trial: as it was asked for, and as captures and sockets of its hosts saw it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,7 +55,7 @@ class TrialNetwork:
 
     @cached_property
     def environment(self) -> EnvironmentFile:
-        return parse(EnvironmentFile, self.trial.folder.parent / "environment.json").record
+        return parse(EnvironmentFile, self.trial.folder.parent / "environment.json")[0]
 
     @property
     def real_time(self) -> bool:
@@ -72,12 +70,9 @@ class TrialNetwork:
     def qdiscs(self) -> QdiscsFile:
         return self.trial.files.qdiscs(Problems())  # whoever reads the trial tells them
 
-    def samples(self, host: str) -> dict[str, list[SocketSample]]:
-        """Return the first and last samples of a sender's sockets by the remote port."""
-        return self._samples.get(host, {})
-
     @cached_property
-    def _samples(self) -> dict[str, dict[str, list[SocketSample]]]:
+    def samples(self) -> dict[str, dict[str, list[SocketSample]]]:
+        """The first and last samples of sockets, by sender and remote port."""
         ports: dict[str, set[str]] = {}
         for flow in self.run.flows:
             ports.setdefault(flow.sender, set()).add(str(flow.port))
@@ -104,12 +99,9 @@ class TrialNetwork:
         """Return a host's address. Raises StopIteration if it has none."""
         return address_of(self.topology, host)
 
-    def shaped(self, direction: Direction) -> tuple[Port, ...]:
-        """Return the ports with a channel that a packet leaves through behind its host."""
-        return self._shaped[direction]
-
     @cached_property
-    def _shaped(self) -> dict[Direction, tuple[Port, ...]]:
+    def shaped(self) -> dict[Direction, tuple[Port, ...]]:
+        """The ports with a channel that a packet leaves through behind its host, by direction."""
         return {
             direction: tuple(port for port in self.topology.path(*direction) if port in self.ports)
             for direction in self.directions
@@ -128,11 +120,11 @@ class TrialNetwork:
 
     def lone(self, direction: Direction, length: int) -> int:
         """Return the nanoseconds that a packet of `length` bytes takes which waits for no other."""
-        return lone(self.shaped(direction), length)
+        return lone(self.shaped[direction], length)
 
     def jitter(self, direction: Direction) -> int:
         """Return the nanoseconds by which all delays of a way may be shorter or longer."""
-        return sum(channel.variation.base for channel in channels(self.shaped(direction)))
+        return sum(channel.variation.base for channel in channels(self.shaped[direction]))
 
     def at(self, host: str) -> Sightings | None:
         """Return all that the capture at a host has; None without one that can be used."""
@@ -180,7 +172,7 @@ class TrialNetwork:
         direction, has_receiver = (flow.sender, flow.receiver), self.at(flow.receiver) is not None
         if not self._has_sender(flow) or not has_receiver or not self.segmented:
             return None
-        traffic = self.met(direction).through(self.shaped(direction))
+        traffic = self.met(direction).through(self.shaped[direction])
         return PortTraffic.joined([traffic.only(self._rows(direction, flow))])
 
     def _has_sender(self, flow: RunFlow) -> bool:
@@ -238,7 +230,7 @@ class TrialNetwork:
     def _groups(self) -> dict[tuple[Port, ...], list[Direction]]:
         groups: dict[tuple[Port, ...], list[Direction]] = {}
         for direction in self.directions:
-            groups.setdefault(self.shaped(direction), []).append(direction)
+            groups.setdefault(self.shaped[direction], []).append(direction)
         return groups
 
     def met(self, direction: Direction) -> SentPackets:

@@ -100,7 +100,7 @@ def lateness(network: TrialNetwork) -> int:
 def _facts(network: TrialNetwork) -> RealTimeFile:
     if not network.real_time:
         return RealTimeFile()
-    return parse(RealTimeFile, network.trial.folder.parent / _FILE).record
+    return parse(RealTimeFile, network.trial.folder.parent / _FILE)[0]
 
 
 def real_time(network: TrialNetwork) -> list[CheckFinding]:

@@ -51,7 +51,7 @@ Floor = tuple[int, int, int]
 
 def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> CheckFinding:
     late = 2 * findings.lateness(network)
-    ways = ((network.shaped(way), network.shaped(way[::-1])) for way in network.directions)
+    ways = ((network.shaped[way], network.shaped[way[::-1]]) for way in network.directions)
     ports = max(len(there + back) for there, back in ways)
     own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
     in_hosts = sum(carried(channel, _SYN_FRAME) for channel in channels(network.host_ports))
@@ -102,7 +102,7 @@ def _sampled(network: TrialNetwork) -> Iterator[Floor]:
     """
     for flow in network.run.flows:
         direction = flow.sender, flow.receiver
-        samples = network.samples(flow.sender).get(str(flow.port), [])
+        samples = network.samples[flow.sender].get(str(flow.port), [])
         trips = [sample.least_rtt for sample in samples if sample.least_rtt > 0]
         again = any(sample.segments_retrans for sample in samples)
         acked = max((sample.bytes_acked for sample in samples), default=0)
@@ -138,7 +138,7 @@ def sender_limits(network: TrialNetwork) -> list[CheckFinding]:
     Linux before 4.10 does not count what held a sender back (tcp_info in include/uapi/linux/tcp.h).
     """
     flows = [flow for flow in network.run.flows if flow.protocol == "tcp"]
-    sampled = [(flow, network.samples(flow.sender).get(str(flow.port), [])) for flow in flows]
+    sampled = [(flow, network.samples[flow.sender].get(str(flow.port), [])) for flow in flows]
     found = (_of_flow(network, flow, samples) for flow, samples in sampled if samples)
     findings = [finding for finding in found if finding]
     if findings or not flows:
@@ -146,7 +146,7 @@ def sender_limits(network: TrialNetwork) -> list[CheckFinding]:
     every = [
         sample
         for sender in {flow.sender for flow in flows}
-        for samples in network.samples(sender).values()
+        for samples in network.samples[sender].values()
         for sample in samples
     ]
     why = "no sender's socket was sampled"
@@ -166,7 +166,7 @@ def _of_flow(
     buffer, window = last.buffer_limited / last.busy, last.window_limited / last.busy
     shares = {"its send buffer": buffer, "the receiver's window": window}
     measured = f"send buffer {percent(buffer)}, receiver's window {percent(window)} of the time"
-    if flow.windowed:
+    if flow.window:
         asked = "the window that was asked for (iperf -w), or the network"
         return CheckFinding(SENDER_KIND, place, asked, measured, CheckOutcome.GOOD)
     full = _link_use(network, flow, last.busy)
@@ -189,7 +189,7 @@ def _of_flow(
 def _link_use(network: TrialNetwork, flow: RunFlow, seconds: float) -> float:
     """The slowest link's use in the flow's time: a buffer as large as the path fills it too."""
     direction = flow.sender, flow.receiver
-    ports = network.shaped(direction) if direction in network.directions else ()
+    ports = network.shaped[direction] if direction in network.directions else ()
     links = [(port.channel.bandwidth.base, port.name) for port in ports if port.channel]
     if not links:
         return 0.0

@@ -58,13 +58,13 @@ def side_of_run(letter: str, path: Path) -> ComparedSide:
     }
     settings = {
         "experiment": run.experiment,
-        **run.parameters,
+        **run.spec.parameters,
         "seeds": in_a_row(sorted(run.seeds)),
         "testbed": manifest.testbed,
         "kernel": manifest.kernel.release,
         "tcplab": manifest.tcplab,
     }
-    warning = f"{letter} is marked {run.status}: its figures are not evidence."
+    warning = f"{letter} is marked {run.manifest.status}: its figures are not evidence."
     warnings = () if run.is_complete else (warning,)
     name = f"{run.experiment}/{manifest.id or path.name}"
     found = tuple(problems.found)

@@ -45,7 +45,7 @@ def verdict_on_claim(
     """Return the verdict, withheld if run, proof, network or a flow failed."""
     run, reason = results.run, ""
     if not run.is_complete:
-        reason = f"this run is marked {run.status}, and its figures are not evidence."
+        reason = f"this run is marked {run.manifest.status}, and its figures are not evidence."
     elif not evidence.held:
         reason = "no proof that the conditions held."
     elif died := endings.died(results):
@@ -226,7 +226,7 @@ def _context(report: RunReport) -> dict[str, Any]:
         "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
         "groups": [group for group in groups if group is not claim_group],
         "identity": run.manifest.id or run.path.name,
-        "settings": studies.setting_words(run.parameters),
+        "settings": studies.setting_words(run.spec.parameters),
         "command": repeat_command(run),
         "packet_pages": [
             (trial.trial.condition.label, _page_name(trial)) for trial in first if trial.ends
@@ -247,7 +247,7 @@ def print_report(report: RunReport) -> None:
     first, *others = report.first_lines
     terminal.say(first, style="bold")
     terminal.say(*others)
-    remarks = (*run.failures, *run.warnings, *report.problems)
+    remarks = (*run.manifest.failures, *run.manifest.warnings, *report.problems)
     terminal.check(remarks, len(remarks))
     if report.results.measured:
         terminal.print(_table(report))
@@ -259,7 +259,7 @@ def print_report(report: RunReport) -> None:
     style = {Usability.GOOD: "green", Usability.CARE: CHECK}.get(network.verdict, BROKEN)
     terminal.say(f"The network of this run: {network.verdict}.", style=style)
     terminal.say(*(f"  {reason}" for reason in network.reasons))
-    terminal.end(report.page, run.status, "This run is marked {}: do not use its figures.")
+    terminal.end(report.page, run.manifest.status, "This run is marked {}: do not use its figures.")
 
 
 def _table(report: RunReport) -> Table:

@@ -11,7 +11,7 @@ from functools import cache, partial
 from math import isfinite
 from pathlib import Path
 from types import NoneType
-from typing import Any, Generic, Literal, NewType, TypeVar, get_args, get_origin
+from typing import Any, Literal, NewType, TypeVar, get_args, get_origin
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
@@ -62,30 +62,22 @@ class UnreadableJson(Exception):
     """A file without a JSON object; the text follows the file's name in a sentence."""
 
 
-@dataclass(frozen=True)
-class ParsedFile(Generic[Record]):
-    """A file's record, of defaults only if the file cannot be used: `complaint` then says why."""
-
-    record: Record
-    complaint: str = ""
-
-    def noted(self, problems: Problems, name: str) -> Record:
-        if self.complaint:
-            problems.left_out(f"{name} {self.complaint}")
-        return self.record
-
-
-def parse(kind: type[Record], path: Path, most: int = untrusted.MOST) -> ParsedFile[Record]:
+def parse(kind: type[Record], path: Path, most: int = untrusted.MOST) -> tuple[Record, str]:
+    """Return a file's record and "", or one of defaults and why the file cannot be used."""
     try:
-        return ParsedFile(typed(kind, read_object(path, most)))
+        return typed(kind, read_object(path, most)), ""
     except UnreadableJson as error:
-        return ParsedFile(kind(), str(error))
+        return kind(), str(error)
 
 
 def read(
     kind: type[Record], path: Path, problems: Problems, name: str, most: int = untrusted.MOST
 ) -> Record:
-    return parse(kind, path, most).noted(problems, name)
+    """Return the record of a file, after noting under `name` why it cannot be used."""
+    record, complaint = parse(kind, path, most)
+    if complaint:
+        problems.left_out(f"{name} {complaint}")
+    return record
 
 
 def read_object(path: Path, most: int = untrusted.MOST) -> dict[str, Any]:

@@ -41,18 +41,15 @@ class Trial:
     def starts(self, flows: Sequence[RunFlow], problems: json_reader.Problems) -> list[float]:
         """Return when each flow starts (s), as drawn or specified; all 0 after a problem."""
         try:
-            drawn = self._drawn()
+            folder, drawn = self.folder.parent, dict[str, str]()
+            if untrusted.is_file(folder, DRAWN):
+                content = json_value(untrusted.content(folder, DRAWN))
+                drawn = msgspec.convert(content, dict[str, str])
             texts = (drawn.get(f"flows.{flow.name}.start", flow.start) for flow in flows)
             return [Duration.parse(text).seconds for text in texts]
         except (OSError, ValueError, untrusted.StrangeFile, UsageError) as error:
             problems.add(f"The starts of the flows of seed {self.seed} are unknown: {error}")
             return [0.0] * len(flows)
-
-    def _drawn(self) -> dict[str, str]:
-        if not untrusted.is_file(self.folder.parent, DRAWN):
-            return {}
-        content = untrusted.content(self.folder.parent, DRAWN)
-        return msgspec.convert(json_value(content), dict[str, str])
 
     @cached_property
     def files(self) -> TrialFiles:
@@ -83,24 +80,8 @@ class RunRecord:
         return self.manifest.experiment or self.spec.name or "unnamed experiment"
 
     @property
-    def status(self) -> str:
-        return self.manifest.status
-
-    @property
     def is_complete(self) -> bool:
-        return self.status == "complete" and not self.failures
-
-    @property
-    def parameters(self) -> dict[str, str]:
-        return self.spec.parameters
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        return self.manifest.failures
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return self.manifest.warnings
+        return self.manifest.status == "complete" and not self.manifest.failures
 
     @property
     def counts_segments(self) -> bool:

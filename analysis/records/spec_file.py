@@ -133,10 +133,6 @@ class RunFlow(Struct, frozen=True):
             return "udp" if self.program.get("protocol") == "udp" else "tcp"
         return "udp" if self.rate or self.traffic.startswith(("call", "ping")) else "tcp"
 
-    @property
-    def windowed(self) -> bool:
-        return bool(self.window)
-
 
 class RunCondition(Struct, frozen=True):
     """A case that the experiment compares; it sets `sysctls`, names and values, on every host."""

@@ -1,17 +1,15 @@
 """Files of one condition under one seed: counters, evidence, and a reader that parses each once."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from msgspec import Struct, field
 
 from analysis.records import output
-from analysis.records.json_reader import ParsedFile, Problems, Record, parse
+from analysis.records.json_reader import Problems, Record, parse
 from analysis.records.output import SocketSample
 from topologies import untrusted
 from topologies.disciplines import of_kind
@@ -35,7 +33,7 @@ class CountersFile(Struct, frozen=True):
         before, after = self.before.get(host, {}), self.after.get(host, {})
         return {name: last - before.get(name, 0.0) for name, last in after.items()}
 
-    def on_kernel(self, kernel: str) -> CountersFile:
+    def on_kernel(self, kernel: str) -> Self:
         """Without the counters that are no measure on a kernel, named as by "Linux 4.4.121"."""
         version = tuple(map(int, re.findall(r"\d+", kernel)[:2]))
         absent = {name for name, since in _COUNTED_SINCE.items() if version and version < since}
@@ -46,7 +44,7 @@ class CountersFile(Struct, frozen=True):
             }
             for each in (self.before, self.after)
         )
-        return CountersFile(before, after)
+        return type(self)(before, after)
 
 
 _LINE, _RATE, _QUEUE, _POLICER = "1:", "2:", "3:", "ffff:"
@@ -261,9 +259,8 @@ class TrialFiles:
     """The files in `folder`; problems name them by their path, which begins with `prefix`."""
 
     def __init__(self, folder: Path, prefix: str = "") -> None:
-        self.folder = folder
-        self.prefix = prefix
-        self._parsed: dict[str, ParsedFile[Any]] = {}
+        self.folder, self.prefix = folder, prefix
+        self._parsed: dict[str, tuple[Any, str]] = {}
 
     def counters(self, problems: Problems) -> CountersFile:
         """Less those that are no measure on the kernel that counted."""
@@ -282,7 +279,7 @@ class TrialFiles:
 
     def reordering(self) -> QdiscsFile | None:
         path = self.folder / "reordering.json"
-        return parse(QdiscsFile, path).record if path.exists() else None
+        return parse(QdiscsFile, path)[0] if path.exists() else None
 
     def printed(self, flow: str, side: str) -> str:
         """Return the output of a flow's iperf `client` or `server`; empty if it left no file."""
@@ -297,9 +294,12 @@ class TrialFiles:
         """Parse STEM.json once; note what is wrong with it at each call."""
         if stem not in self._parsed:
             self._parsed[stem] = parse(kind, self.folder / f"{stem}.json")
-        parsed: ParsedFile[Record] = self._parsed[stem]
-        return parsed.noted(problems, f"{self.prefix}{stem}.json")
+        record: Record
+        record, complaint = self._parsed[stem]
+        if complaint:
+            problems.left_out(f"{self.prefix}{stem}.json {complaint}")
+        return record
 
     @cached_property
     def _kernel(self) -> str:
-        return parse(EnvironmentFile, self.folder.parent / "environment.json").record.kernel
+        return parse(EnvironmentFile, self.folder.parent / "environment.json")[0].kernel

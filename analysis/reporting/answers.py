@@ -29,7 +29,7 @@ def repeat_command(run: RunRecord, repeat: int | None = None) -> str:
     folders = os.environ.get("TCPLAB_STUDIES", "").split(os.pathsep)
     words = ["./tcplab", *(word for each in folders if each for word in ("--studies", each))]
     words += ["run", run.experiment]
-    for name, value in run.parameters.items():
+    for name, value in run.spec.parameters.items():
         words += [f"--{name.replace('_', '-')}", value] if value else []
     for setting in run.spec.settings:
         words += ["--set", setting]
@@ -282,7 +282,7 @@ def more_repetitions(results: RunResults) -> list[str]:
 
 def parameter(results: RunResults, name: str) -> str:
     """Return a parameter as it was written, `unknown` where the run does not say."""
-    return results.run.parameters.get(name) or "unknown"
+    return results.run.spec.parameters.get(name) or "unknown"
 
 
 _HOW = (

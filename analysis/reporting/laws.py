@@ -120,7 +120,7 @@ FRAME, ACK_FRAME = 1514, 66
 
 def path_of(results: RunResults) -> FilledPath:
     """The path that bw, delay and queue ask for, in full segments. Raises UsageError."""
-    given = results.run.parameters
+    given = results.run.spec.parameters
     rate = Rate.parse(given.get("bw", "")).base
     delay = Duration.parse(given.get("delay", "")).seconds
     queue = Packets.parse(given.get("queue", "")).base

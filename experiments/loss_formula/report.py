@@ -58,7 +58,7 @@ def compare(results: RunResults) -> laws.LawComparison:
 
 def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
     counters = measured.trial.files.counters(Problems())
-    losses = results.run.parameters.get("losses", "").split("+")
+    losses = results.run.spec.parameters.get("losses", "").split("+")
     flows = []
     for at, of_flow in enumerate(measured.flows):
         grown = counters.growth(of_flow.flow.sender)

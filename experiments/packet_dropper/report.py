@@ -80,7 +80,7 @@ Q = Quantities(__file__)
 
 def _by_condition(results: RunResults) -> list[tuple[str, list[float]]]:
     """Return names and elapsed times: published ones, if any, then each condition's."""
-    times = published_times(results.run.parameters)
+    times = published_times(results.run.spec.parameters)
     ours = [(called(results, one), Q["ELAPSED"].of(results, one)) for one in results.run.conditions]
     return [*([("published", times)] if times else []), *ours]
 

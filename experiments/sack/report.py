@@ -86,7 +86,7 @@ def table(results: RunResults) -> ReportTable:
     if not is_sack(results):
         return studies.plain_table(results)
     labels = tuple(condition.label for condition in results.run.conditions)
-    unlike = differing(results.run.parameters)
+    unlike = differing(results.run.spec.parameters)
     published = {} if unlike else read_published(_PUBLISHED)
     rows = tuple(build_row(results, each, published.get(each.name)) for each in q.group("TRANSFER"))
     if unlike:

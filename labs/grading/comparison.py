@@ -124,7 +124,7 @@ class WatchedFile(Struct, frozen=True):
 
 def contradictions(folder: Path, lab_release: str) -> list[str]:
     """Return sentences about what in a run directory is of virtual or another time."""
-    manifest = parse(RunManifest, folder / "manifest.json", _LARGEST_JSON).record
+    manifest = parse(RunManifest, folder / "manifest.json", _LARGEST_JSON)[0]
     seeds = (_of_seed(seed, manifest) for seed in sorted((folder / "raw").glob("seed-*")))
     return [*_of_manifest(manifest, lab_release), *chain.from_iterable(seeds)]
 
@@ -143,8 +143,8 @@ def _of_manifest(manifest: RunManifest, lab_release: str) -> Iterator[str]:
 
 
 def _of_seed(seed: Path, manifest: RunManifest) -> Iterator[str]:
-    environment = parse(EnvironmentFile, seed / "environment.json", _LARGEST_JSON).record
-    watched = parse(WatchedFile, seed / REALTIME, _LARGEST_JSON).record
+    environment = parse(EnvironmentFile, seed / "environment.json", _LARGEST_JSON)[0]
+    watched = parse(WatchedFile, seed / REALTIME, _LARGEST_JSON)[0]
     if environment.clock != "real":
         yield f"{seed.name}/environment.json does not say that the clock was real"
     release = manifest.kernel.release

@@ -61,9 +61,9 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[LabFinding]:
     except TcplabError as error:
         yield LabFinding(run.name, str(error))
         return
-    if record.status != "complete":
-        failures = " ".join(record.failures)[:200]
-        yield LabFinding(run.name, f"the run is {record.status}: {failures}")
+    if record.manifest.status != "complete":
+        failures = " ".join(record.manifest.failures)[:200]
+        yield LabFinding(run.name, f"the run is {record.manifest.status}: {failures}")
     if not is_own or record.seeds != runs.seeds_of(run, assignment.variant):
         others = "its parameters or its seed are others: ./tcplab lab run --again"
         yield LabFinding(run.name, f"this is not your run: {others}")

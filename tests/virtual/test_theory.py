@@ -35,7 +35,7 @@ def compared(study: str, results: RunResults) -> LawComparison:
 def with_parameter(results: RunResults, name: str, value: str) -> RunResults:
     """The same run, as if its path had been another."""
     run = results.run
-    parameters = {**run.parameters, name: value}
+    parameters = {**run.spec.parameters, name: value}
     return replace(results, run=replace(run, spec=_with(run.spec, parameters)))
 
 
