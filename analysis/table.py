@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -132,7 +132,6 @@ Rows = NDArray[np.integer[Any]] | NDArray[np.bool_] | slice
 """A choice of rows: their places, a truth for each of all rows, or a slice."""
 Whole = NDArray[np.int64]
 Truths = NDArray[np.bool_]
-_TRUTHS = {True: "true", False: "false"}
 _TOO_LARGE = 2**63  # for a whole number
 _TOGETHER = 4096  # rows that are text at a time
 
@@ -268,7 +267,7 @@ class ColumnTable:
         cells = zip(*rows, strict=True) if rows else [()] * len(names)
         return cls(
             {
-                name: TableColumn.of(list(map(_reading(kind), column)), kind)
+                name: TableColumn.of([_read(kind, cell) for cell in column], kind)
                 for name, column in zip(names, cells, strict=True)
                 for kind in [types.get(name, str)]
             }
@@ -277,7 +276,10 @@ class ColumnTable:
     @classmethod
     def joined(cls, tables: Sequence[Self]) -> Self:
         """Tables with the same columns, one below the other."""
-        return cls({name: _joined([table.columns[name] for table in tables]) for name in tables[0]})
+        columns: dict[str, Any] = {}
+        for name in tables[0]:
+            columns[name] = [table.columns[name] for table in tables]
+        return cls({name: type(parts[0]).joined(parts) for name, parts in columns.items()})
 
     def __len__(self) -> int:
         return next((len(column) for column in self.columns.values()), 0)
@@ -321,10 +323,11 @@ class ColumnTable:
 
     def parts(self, name: str) -> dict[int, Self]:
         """The rows of each value of a column of whole numbers, by that value, the least first."""
-        groups = RowGroups(self[name].values)
+        values = self[name].values
+        groups = RowGroups(values).rows
         if len(groups) == 1:
-            return {int(self[name].values[0]): self}
-        return {int(self[name].values[rows[0]]): self.rows(rows) for rows in groups.rows}
+            return {int(values[0]): self}
+        return {int(values[rows[0]]): self.rows(rows) for rows in groups}
 
     def as_rows(self) -> Iterator[dict[str, Any]]:
         """Each row as its values by name; None for what is missing."""
@@ -355,34 +358,25 @@ def _column(column: NDArray[Any] | TableColumn | ListColumn) -> TableColumn | Li
     return TableColumn(column) if isinstance(column, np.ndarray) else column
 
 
-def _joined(columns: Sequence[TableColumn | ListColumn]) -> TableColumn | ListColumn:
-    if isinstance(columns[0], ListColumn):
-        return ListColumn.joined([column for column in columns if isinstance(column, ListColumn)])
-    return TableColumn.joined([column for column in columns if isinstance(column, TableColumn)])
-
-
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
     with io.StringIO() as text:
         csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue()
 
 
-def _reading(kind: type) -> Callable[[str], Any]:
-    def value(cell: str) -> Any:
-        try:
-            made = kind(cell) if cell else None
-        except ValueError:
-            return None
-        return None if isinstance(made, int) and abs(made) >= _TOO_LARGE else made
-
-    return value
+def _read(kind: type, cell: str) -> Any:
+    try:
+        value = kind(cell) if cell else None
+    except ValueError:
+        return None
+    return None if isinstance(value, int) and abs(value) >= _TOO_LARGE else value
 
 
 def _written(column: TableColumn | ListColumn) -> list[Any]:
     """The cells of CSV: truths in small letters, like JSON."""
+    truths = {True: "true", False: "false"} if column.values.dtype.kind == "b" else {}
     values: list[Any] = column.to_list()
-    is_truth = column.values.dtype.kind == "b"
-    return [_TRUTHS.get(value) for value in values] if is_truth else values
+    return [truths.get(value) for value in values] if truths else values
 
 
 def frame_library() -> ModuleType:

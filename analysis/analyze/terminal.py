@@ -168,10 +168,8 @@ def print_columns(console: Console) -> None:
         "Requests and answers": EXCHANGES,
     }
     definitions = {
-        title: [
-            (each.name + "_a2b, _b2a" * each.directed, each.unit, each.definition) for each in of
-        ]
-        for title, of in tables.items()
+        title: [(x.name + "_a2b, _b2a" * x.directed, x.unit, x.definition) for x in columns]
+        for title, columns in tables.items()
     }
     kinds = [(f"{at} {name}", "", text) for at, (name, text) in enumerate(KINDS)]
     for title, rows in (definitions | {"Kinds of packets": kinds}).items():

@@ -70,9 +70,8 @@ def clock_drift(
     duration = max(times[-1] for times, _ in points) - start
     slopes = [_slope(times - start, delays) for times, delays in points]
     ahead, behind = slopes[0], -slopes[1]
-    skew = (ahead + behind) / 2
-    drift = ClockDrift(skew, int(start), int(duration))
-    agree = abs(ahead - behind) <= _CLOCKS_ALIKE * abs(skew)
+    drift = ClockDrift((ahead + behind) / 2, int(start), int(duration))
+    agree = abs(ahead - behind) <= _CLOCKS_ALIKE * abs(drift.skew)
     return drift if agree and drift.greatest >= _NOTICED else None
 
 

@@ -115,9 +115,9 @@ def _seen(packets: ColumnTable, reading: Reading) -> ColumnTable:
         & ((peer_end > ack) | reports_more)
         & ((window == last_offer) | (blocks.lengths > 0))
     )
-    known = [reading.connection_table[f"options_known_{way}"].values for way in ("a2b", "b2a")]
-    place = np.searchsorted(reading.connection_table["connection"].values, connection)
-    is_scale_known = (known[0] & known[1])[place]
+    table = reading.connection_table
+    known = table["options_known_a2b"].values & table["options_known_b2a"].values
+    is_scale_known = known[np.searchsorted(table["connection"].values, connection)]
     return packets.having(
         end=end,
         offer=offer,
@@ -165,9 +165,8 @@ def _acknowledged_gaps(seen: ColumnTable, gap: Truths, late: Truths) -> Truths:
 def _conditions(seen: ColumnTable) -> dict[str, Truths]:
     kind, flags, ecn = (seen[name].values for name in ("kind", "flags", "ecn"))
     sequence, ack = seen.whole("sequence"), seen.whole("acknowledgement", missing=-1)
-    names = ("end", "offer", "last_offer", "peer_end")
-    end, offer, last_offer, peer_end = (seen[name].values for name in names)
-    acked_before, before = seen["acked_before"].values, seen["before"].values
+    names = ("end", "offer", "last_offer", "peer_end", "acked_before", "before")
+    end, offer, last_offer, peer_end, acked_before, before = (seen[x].values for x in names)
     first, syn_ack, reset = kind == KIND["none"], _SYN | _ACK, _flag(seen, _RST)
     is_new = (seen["payload"].values > 0) & (kind == KIND["new"]) & ~reset
     gap = (is_new | first & ~_flag(seen, _SYN) & ~reset) & (sequence > before)

@@ -121,10 +121,10 @@ def align_clocks(
     a difference of the paths goes into the offset. A drift must have been taken out before. Raises
     TcplabError if a way had no arrival.
     """
-    known = [way.packets["delay"].known for way in (forward, back)]
-    if not all(map(len, known)):
+    ahead, behind = (way.packets["delay"].known for way in (forward, back))
+    if not len(ahead) or not len(behind):
         raise TcplabError("The clocks cannot be aligned: in one direction no packet was matched.")
-    offset = (int(known[0].min()) - int(known[1].min())) // 2
+    offset = (int(ahead.min()) - int(behind.min())) // 2
     return shifted(forward, -offset), shifted(back, offset), offset
 
 
@@ -221,10 +221,8 @@ def _in_both(both: ColumnTable, not_syn: Truths, sent: int) -> Truths:
     first, so a SYN's are left out always.
     """
     has_them, flow = both["timestamp"].is_known & not_syn, both[FLOW].values
-    stamped = np.zeros((2, int(flow.max(initial=0)) + 1), np.bool_)
-    for end, rows in enumerate((slice(sent), slice(sent, None))):
-        stamped[end, flow[rows][has_them[rows]]] = True
-    return np.asarray(not_syn & (stamped[0] & stamped[1])[flow])
+    near, far = (flow[rows][has_them[rows]] for rows in (slice(sent), slice(sent, None)))
+    return np.asarray(not_syn & np.isin(flow, near) & np.isin(flow, far))
 
 
 def _nearest(kinds: Whole, left: Whole, wanted: Whole, due: Whole) -> Whole:

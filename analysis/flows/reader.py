@@ -54,7 +54,6 @@ def _both_ways(error: IcmpError) -> object:
 
 MOST = 20_000  # connections that a FollowedCapture remembers
 TUNNELS = ("vxlan", "vxlan-gpe", "geneve", "gtp-u", "l2tp", "gre", "mpls")
-"""Tunnels in UDP that the engine reads."""
 FAULTS = {
     "cut": "it is cut short: the last record is not whole",
     "length": "a record claims an impossible length",
@@ -261,22 +260,9 @@ def icmp_errors(results: Mapping[str, Any]) -> tuple[IcmpError, ...]:
 def exchanges(
     path: Path, period: CapturePeriod | None = None, decode_as: Mapping[int, str] | None = None
 ) -> list[dict[str, Any]]:
-    """Return requests and answers in order, by names of EXCHANGES. Raises TcplabError as `read`."""
+    """Return requests and answers by names of EXCHANGES, with `idle_time` to the next request."""
     with _reading(path) as file:
-        found = load_engine().exchanges(str(file), period, [*(decode_as or {}).items()])
-    return _with_idle_times(rows(found))
-
-
-def rows(handed: Mapping[str, Handed]) -> list[dict[str, Any]]:
-    """Return columns that the engine handed over as rows; their values differ in some column."""
-    cells = {name: listed(*column) for name, column in handed.items()}
-    height = max(map(len, cells.values()), default=0)
-    lists = [each if len(each) == height else each * height for each in cells.values()]
-    return [dict(zip(cells, row, strict=True)) for row in zip(*lists, strict=True)]
-
-
-def _with_idle_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add the times from the end of an answer to the next request of the connection."""
+        found = rows(load_engine().exchanges(str(file), period, [*(decode_as or {}).items()]))
     following: dict[int, int] = {}
     for row in reversed(found):
         after, began = following.get(row["connection"]), row["response_time"]
@@ -286,6 +272,14 @@ def _with_idle_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
             end = row["request_time"] + row["request_duration"] + began + row["transfer_time"]
             row["idle_time"] = max(after - end, 0)
     return found
+
+
+def rows(handed: Mapping[str, Handed]) -> list[dict[str, Any]]:
+    """Return columns that the engine handed over as rows; their values differ in some column."""
+    cells = {name: listed(*column) for name, column in handed.items()}
+    height = max(map(len, cells.values()), default=0)
+    lists = [each if len(each) == height else each * height for each in cells.values()]
+    return [dict(zip(cells, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 @contextmanager

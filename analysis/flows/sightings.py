@@ -52,7 +52,11 @@ def read_pcap(file: BinaryIO) -> Iterator[RecordBatch]:
         window = rest + piece
         starts, end = _whole_records(window, order)
         if starts:
-            yield _batch(window, starts, order, tick, link & 0xFFFF)
+            octets, start = np.frombuffer(window, np.uint8), np.array(starts, np.int64)
+            heads = np.lib.stride_tricks.sliding_window_view(octets, _HEADER)[start]
+            seconds, part, captured, length = heads.view(order + "u4").astype(np.int64).T
+            time, length = seconds * 10**9 + part * tick, np.maximum(captured, length)
+            yield RecordBatch(octets, start + _HEADER, captured, length, time, link & 0xFFFF)
         rest = window[end:]
     if rest:
         raise TcplabError("The last record is not whole.")
@@ -70,14 +74,6 @@ def _whole_records(window: bytes, order: str) -> tuple[list[int], int]:
         starts.append(at)
         at += _HEADER + claimed
     return starts, at
-
-
-def _batch(window: bytes, starts: list[int], order: str, tick: int, link: int) -> RecordBatch:
-    octets, start = np.frombuffer(window, np.uint8), np.array(starts, np.int64)
-    heads = np.lib.stride_tricks.sliding_window_view(octets, _HEADER)[start]
-    seconds, fraction, captured, length = heads.view(order + "u4").astype(np.int64).T
-    time = seconds * 1_000_000_000 + fraction * tick
-    return RecordBatch(octets, start + _HEADER, captured, np.maximum(captured, length), time, link)
 
 
 Numbers = npt.NDArray[np.integer[Any]]

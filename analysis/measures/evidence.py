@@ -239,9 +239,8 @@ def _timed_out_towards(packets: ColumnTable, sent: Truths, back: Truths) -> Trut
     prompt = gaps[rows][gaps[rows] < _REACTION]
     is_virtual = len(prompt) > 0 and np.median(prompt) == 0  # hosts react within the instant
     alone = gaps[repeated] >= (1 if is_virtual else _REACTION)
-    found = np.zeros(len(packets), np.bool_)
-    found[repeated[waited & alone & (sequence[repeated] == lowest[repeated])]] = True
-    return found
+    is_lowest = sequence[repeated] == lowest[repeated]
+    return np.isin(np.arange(len(packets)), repeated[waited & alone & is_lowest])
 
 
 def _latest(times: np.ndarray, which: Truths) -> np.ndarray:

@@ -248,7 +248,7 @@ class ExpressionReader:
         match = _TOKEN.match(self.text, self._at)
         if match is None or match.lastgroup is None:
             raise self.error()
-        self.kind = next(kind for kind in ("window", *_KINDS) if match[kind])
+        self.kind = next(kind for kind in _KINDS if match[kind])
         self.token, self._match, self._at = match[self.kind], match, match.end()
 
     def _taken(self, kind: str, *tokens: str) -> str:
@@ -292,9 +292,7 @@ class ExpressionReader:
             raise self.error()
         flows = self._taken("flows")[1:-1].replace(" ", "")
         window = self._window()
-        after = self.token if self.kind == "name" and _is_statistic(self.token) else ""
-        if after:
-            self._next()
+        after = self._taken("name") if _is_statistic(self.token) else ""
         chosen, _, condition = flows.partition(":")
         statistic = "p50" if "median" in (before, after) else before or after
         return Term(term_metric(name), statistic, chosen, condition, window)
@@ -311,7 +309,7 @@ class ExpressionReader:
         return window
 
 
-_KINDS = ("flows", "number", "name", "sign")
+_KINDS = ("window", "flows", "number", "name", "sign")
 
 
 def _is_statistic(word: str) -> bool:

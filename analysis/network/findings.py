@@ -103,13 +103,14 @@ def _facts(network: TrialNetwork) -> RealTimeFile:
     return parse(RealTimeFile, network.trial.folder.parent / _FILE)[0]
 
 
-def real_time(network: TrialNetwork) -> list[CheckFinding]:
-    """Late timers and waiting programs of a run in real time; empty for virtual time."""
+def real_time(network: TrialNetwork) -> Iterator[CheckFinding]:
+    """Yield a finding on late timers and waiting programs, if the run was in real time."""
     if not network.real_time:
-        return []
+        return
     facts, place = _facts(network), f"seed {network.trial.seed}"
     if not facts.seconds:
-        return [unmeasured(KIND, place, "on time", f"it has no {_FILE}")]
+        yield unmeasured(KIND, place, "on time", f"it has no {_FILE}")
+        return
     late, waited = lateness(network), facts.waited_seconds / facts.seconds
     excess = max(late / LATE, waited / WAITED)
     measured = f"1 in 100 later than {duration(late)}; {percent(waited)} of the time waiting"
@@ -119,7 +120,7 @@ def real_time(network: TrialNetwork) -> list[CheckFinding]:
         " time, not when the network would have let them."
     )
     asked = f"1 in 100 later than {duration(LATE)} at most; {percent(WAITED)}"
-    return [CheckFinding(KIND, place, asked, measured, outcome_of(excess, FAR), sentence, excess)]
+    yield CheckFinding(KIND, place, asked, measured, outcome_of(excess, FAR), sentence, excess)
 
 
 PROOFS, SETTINGS, CAPTURES = "Conditions, proved", "Settings, read back", "Captures without gaps"
@@ -177,8 +178,8 @@ def _captures(network: TrialNetwork) -> list[CheckFinding]:
         return []
     drops = capture_drops(network.run, network.trial)
     if len(drops) < len(network.run.captures):
-        why = "tcpdump's own count is gone"
-        return [unmeasured(CAPTURES, network.label, "no packet lost", why)]
+        gone = "tcpdump's own count is gone"
+        return [unmeasured(CAPTURES, network.label, "no packet lost", gone)]
     gaps = [f"{lost} on {interface}" for interface, lost in drops.items() if lost != "0"]
     sentence = f"tcpdump missed packets ({', '.join(gaps)}): what it missed looks lost."
     measured = ", ".join(gaps) or "no packet lost"

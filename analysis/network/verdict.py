@@ -143,12 +143,8 @@ def sender_limits(network: TrialNetwork) -> list[CheckFinding]:
     findings = [finding for finding in found if finding]
     if findings or not flows:
         return findings
-    every = [
-        sample
-        for sender in {flow.sender for flow in flows}
-        for samples in network.samples[sender].values()
-        for sample in samples
-    ]
+    by_sender = (network.samples[sender] for sender in {flow.sender for flow in flows})
+    every = [sample for of in by_sender for samples in of.values() for sample in samples]
     why = "no sender's socket was sampled"
     if every and not any(sample.busy for sample in every):
         why = "this kernel does not count what held a sender back"

@@ -159,10 +159,6 @@ class InstantEntry(Struct, frozen=True):
     sockets: tuple[SocketSample, ...] = ()
 
 
-def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
-    return by_port(lines).get(str(port), [])
-
-
 def by_port(lines: Iterable[str]) -> dict[str, list[SocketSample]]:
     """All samples by the remote port of their socket. Raises ValueError on a broken line."""
     samples: dict[str, list[SocketSample]] = {}

@@ -25,7 +25,7 @@ from analysis import rendering
 from analysis.flows.reader import read
 from analysis.flows.sightings import arrivals, sightings
 from analysis.graphs.stored import Columns, StagedTrial, as_script, shape_of, stage_data
-from analysis.records.output import read_samples
+from analysis.records.output import by_port
 from experiments.documentation.reference import rendered
 from experiments.documentation.site import STAGE
 from experiments.run.seed import judge, limits_for, run_seed
@@ -238,7 +238,7 @@ def _trial(folder: Path, spec: ExperimentSpec) -> StagedTrial:
     near, far = (table.rows(table["connection"].values == 1) for table in ends if table is not None)
     shape = shape_of(spec.topology, "h1", "h2", drawn=int(QUEUES[-1]))
     lines = untrusted.text(folder, "h1.sockets.jsonl").splitlines()
-    sampled = read_samples(lines, _DOWNLOAD)
+    sampled = by_port(lines).get(str(_DOWNLOAD), [])
     return StagedTrial.of("", shape, (near, far), True, sampled, _calls(folder))
 
 

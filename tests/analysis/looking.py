@@ -6,12 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 import polars as pl
+from click.testing import CliRunner, Result
 
 from analysis import flows
+from analysis.__main__ import main
 from analysis.flows.columns import KINDS
 
 Look = Callable[..., "flows.Reading"]
 """The fixture `look`: the reading of a capture, a flow or a file's bytes by the engine."""
+
+
+def analyze(*words: object, width: int = 80, status: int = 0) -> Result:
+    """Call analyze, which has to end with `status`."""
+    words = ("analyze", *map(str, words))
+    result = CliRunner().invoke(main, words, env={"COLUMNS": str(width)})
+    assert result.exit_code == status, result.output
+    return result
 
 
 def only_connection(read: flows.Reading) -> dict[str, Any]:

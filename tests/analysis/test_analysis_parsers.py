@@ -154,7 +154,7 @@ SAMPLE = {
 
 
 def test_socket_samples_are_the_senders() -> None:
-    (sample,) = output.read_samples([json.dumps(SAMPLE), ""], 5001)
+    (sample,) = output.by_port([json.dumps(SAMPLE), ""])["5001"]
     assert (sample.cwnd, sample.ssthresh, sample.rtt, sample.bytes_retrans) == (
         12,
         9,
@@ -165,7 +165,7 @@ def test_socket_samples_are_the_senders() -> None:
 
 def test_socket_samples_cut_short_are_an_error() -> None:
     with pytest.raises(ValueError, match=r".+"):
-        output.read_samples([json.dumps(SAMPLE)[:50]], 5001)
+        output.by_port([json.dumps(SAMPLE)[:50]])
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from analysis import flows
-from analysis.__main__ import main
 from analysis.analyze.listed import of_reading
 from analysis.analyze.reported import doubts
 from tests.analysis import frames
 from tests.analysis.captures import MSS, MadeCapture, MadeFlow
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.frames import ACK, LINUX_COOKED_2, RST, Record
+from tests.analysis.looking import analyze as analyzed
 from tests.tools.agreement import compare
 from topologies.errors import CommandError, TcplabError
 
@@ -42,9 +41,7 @@ def talk(
 
 
 def analyze(*words: object) -> str:
-    result = CliRunner().invoke(main, ["analyze", *map(str, words)], env={"COLUMNS": "80"})
-    assert result.exit_code == 0, result.output
-    return " ".join(result.output.split())
+    return " ".join(analyzed(*words).output.split())
 
 
 def _kept(chosen: Callable[[Record], bool]) -> bytes:
@@ -107,12 +104,8 @@ def test_what_is_doubtful_is_said_in_one_sentence(tmp_path: Path, name: str) -> 
     assert [doubt.startswith(sentence) for doubt in doubts_found] == [True], doubts_found
     assert doubts(of_reading(flows.read(path, packets=True))) == doubts_found
     assert f"Note: {sentence}" in analyze(path)
-    assert (
-        json.loads(CliRunner().invoke(main, ["analyze", "--json", str(path)]).stdout)["captures"][
-            0
-        ]["doubts"]
-        == doubts_found
-    )
+    (capture,) = json.loads(analyzed("--json", path).stdout)["captures"]
+    assert capture["doubts"] == doubts_found
 
 
 def test_of_captures_as_they_should_be_nothing_is_doubted(tmp_path: Path) -> None:
@@ -240,13 +233,8 @@ def test_one_connection_alone_is_shown_written_and_drawn(tmp_path: Path) -> None
 
 def test_a_connection_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
     path = talk().capture.write(tmp_path)
-    result = CliRunner().invoke(
-        main, ["analyze", str(path), "--connection", "1", "--connection", "7"]
-    )
-    assert (result.exit_code, result.output) == (
-        2,
-        f"Error: {path} has no connection 7. It has 1, numbered from 1.\n",
-    )
+    result = analyzed(path, "--connection", "1", "--connection", "7", status=2)
+    assert result.output == f"Error: {path} has no connection 7. It has 1, numbered from 1.\n"
 
 
 def test_a_pair_of_captures_is_matched_for_one_connection(tmp_path: Path) -> None:

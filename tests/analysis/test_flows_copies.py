@@ -6,15 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 from analysis import flows
-from analysis.analyze.command import analyze
 from analysis.flows.columns import OURS
 from tests.analysis import frames
 from tests.analysis.captures import MadeCapture, MadeFlow
-from tests.analysis.looking import Look, only_connection, repetitions
+from tests.analysis.looking import Look, analyze, only_connection, repetitions
 
 SIX = ("fd00::1", "fd00::2")
 RTT, LAG = 0.02, 0.000003
@@ -116,8 +114,7 @@ def test_dedup_writes_the_capture_without_copies(tmp_path: Path) -> None:
     flow = transfer(hosts=SIX)
     alone = flow.capture.write(tmp_path, name="alone.pcap")
     both, written = mirrored(flow).write(tmp_path), tmp_path / "written.pcap"
-    called = CliRunner().invoke(analyze, [str(both), "--dedup", str(written)])
-    assert called.exit_code == 0, called.output
+    called = analyze(both, "--dedup", written)
     count = len(flow.capture.records)
     assert f"without {count} copies" in called.stderr
     assert written.read_bytes()[24:] == alone.read_bytes()[24:]
@@ -129,13 +126,12 @@ def test_dedup_of_several_link_types_leaves_no_file(tmp_path: Path) -> None:
     links = [frames.MadeInterface(link) for link in (frames.ETHERNET, frames.RAW)]
     path, written = tmp_path / "mixed.pcapng", tmp_path / "written.pcap"
     path.write_bytes(frames.pcapng(mixed, links))
-    called = CliRunner().invoke(analyze, [str(path), "--dedup", str(written)])
-    assert called.exit_code and "several link types" in called.stderr
+    called = analyze(path, "--dedup", written, status=1)
+    assert "several link types" in called.stderr
     assert not written.exists()
 
 
 def test_dedup_never_writes_over_what_it_reads(tmp_path: Path) -> None:
     path = transfer().capture.write(tmp_path)
-    called = CliRunner().invoke(analyze, [str(path), "--dedup", str(path)])
-    assert called.exit_code == 2
+    called = analyze(path, "--dedup", path, status=2)
     assert "overwrite" in called.stderr

@@ -6,13 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from analysis import flows
-from analysis.__main__ import main
 from tests.analysis import frames
 from tests.analysis.captures import MadeCapture, MadeFlow, opened
-from tests.analysis.looking import Look, kinds, only_connection, repetitions
+from tests.analysis.looking import Look, analyze, kinds, only_connection, repetitions
 
 TRIP = 0.1
 
@@ -153,6 +151,6 @@ def test_what_the_capture_lost_stands_with_the_verdict(tmp_path: Path) -> None:
     path = tmp_path / "lost.pcapng"
     path.write_bytes(content)
     assert flows.read(path).file.lost == 50
-    output = " ".join(CliRunner().invoke(main, ["analyze", str(path)]).output.split())
+    output = " ".join(analyze(path).output.split())
     assert "low confidence; but the capture lost 50 of 273 packets" in output
     assert "Note: The capture itself lost 50 of 273 packets" in output

@@ -12,14 +12,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from analysis import flows, graphs
-from analysis.analyze.command import analyze
 from analysis.analyze.files import json_pieces
 from analysis.graphs import webpage
 from tests.analysis.captures import START, MadeCapture
 from tests.analysis.frames import ACK, RST
+from tests.analysis.looking import analyze
 
 MANY = 20_000
 SHOWN = webpage.MOST_CONNECTIONS
@@ -75,8 +74,7 @@ def test_a_connection_more_takes_little_memory(tmp_path: Path, words: list[str])
 
 def test_the_page_shows_some_and_says_so_and_the_table_has_all(tmp_path: Path) -> None:
     capture = scan(tmp_path / "scan.pcap", MANY)
-    result = CliRunner().invoke(analyze, [str(capture), f"--out={tmp_path / 'out'}"])
-    assert result.exit_code == 0, result.output
+    result = analyze(capture, "--out", tmp_path / "out")
     rule = "those with most payload, and those with most retransmissions, resets and zero windows"
     page = (tmp_path / "out" / "graphs.html").read_text()
     assert f"Showing {SHOWN} of {MANY:,} connections of scan: {rule}" in page

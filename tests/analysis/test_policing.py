@@ -8,14 +8,13 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from click.testing import CliRunner
 
 from analysis import flows
-from analysis.__main__ import main
 from analysis.analyze.causes import Cause
 from analysis.analyze.listed import of_reading
 from analysis.analyze.verdict import verdict
 from tests.analysis.captures import MadeCapture, MadeFlow
+from tests.analysis.looking import analyze
 
 FULL = 1448
 TRIP = 0.08
@@ -82,5 +81,5 @@ def test_the_terminal_reads_packets_again_for_a_policer(tmp_path: Path) -> None:
     path = transfer(DrawnBucket().drops, False).capture.write(tmp_path)
     (facts,) = of_reading(flows.read(path)).facts()
     assert facts.policing is None
-    output = CliRunner().invoke(main, ["analyze", str(path)]).output
+    output = analyze(path).output
     assert "Slow because: a policer drops" in " ".join(output.split())

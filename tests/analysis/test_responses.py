@@ -10,22 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from analysis.__main__ import main
 from analysis.flows.columns import EXCHANGES
 from analysis.flows.reader import exchanges
 from tests.analysis import frames
 from tests.analysis.captures import MadeCapture, MadeFlow
+from tests.analysis.looking import analyze
 
 TRIP = 0.04
 HELLO = bytes.fromhex("160301") + struct.pack(">H", 4 + 2 + 32 + 1 + 4 + 2 + 2 + 15)
 HELLO += b"\x01\0\0" + bytes([2 + 32 + 1 + 4 + 2 + 2 + 15]) + b"\x03\x03" + bytes(32) + b"\0"
 HELLO += b"\0\x02\x13\x01\x01\0" + struct.pack(">HHHHBH", 15, 0, 11, 9, 0, 6) + b"a.test"
-
-
-def analyze(*words: object) -> Result:
-    return CliRunner().invoke(main, ["analyze", *map(str, words)], env={"COLUMNS": "80"})
 
 
 def found(capture: MadeCapture, folder: Path) -> list[dict[str, Any]]:

@@ -7,16 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from analysis.__main__ import main
 from analysis.analyze.causes import REMEDIES, Cause, SlownessVerdict, features
 from analysis.analyze.facts import connection
 from analysis.analyze.verdict import verdict
 from tests.analysis import frames
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.frames import ACK, RST, simple_blocks
-from tests.analysis.looking import Look, only_connection
+from tests.analysis.looking import Look, analyze, only_connection
 
 FULL = 1448
 TRIP = 0.08
@@ -94,8 +92,8 @@ def test_syns_without_an_answer_and_refused(look: Look) -> None:
 def test_the_first_line_and_json_have_the_verdict(tmp_path: Path) -> None:
     flow = windows(MadeCapture().flow(scales=(None, None)).open(rtt=TRIP), False)
     path = flow.capture.write(tmp_path)
-    output = CliRunner().invoke(main, ["analyze", str(path)]).output
-    data = json.loads(CliRunner().invoke(main, ["analyze", str(path), "--json"]).stdout)
+    output = analyze(path).output
+    data = json.loads(analyze(path, "--json").stdout)
     found = data["captures"][0]["connections"][0]["verdict"]
     assert found["cause"] == "window without scale" and found["share"] > 0.5
     assert " ".join(found["sentence"].split())[:60] in " ".join(output.split())
@@ -104,8 +102,7 @@ def test_the_first_line_and_json_have_the_verdict(tmp_path: Path) -> None:
 def test_the_page_has_the_verdict_as_its_headline(tmp_path: Path) -> None:
     flow = windows(MadeCapture().flow(scales=(None, None)).open(rtt=TRIP), False)
     path = flow.capture.write(tmp_path)
-    result = CliRunner().invoke(main, ["analyze", str(path), "--out", str(tmp_path / "out")])
-    assert result.exit_code == 0, result.output
+    analyze(path, "--out", tmp_path / "out")
     text = (tmp_path / "out" / "graphs.html").read_text(encoding="utf-8")
     headline, advice = text.index('<p class="headline">Slow because'), text.index("<p>Try: ")
     assert text.index("<h1>") < headline < advice < text.index('id="graphs"')
@@ -462,7 +459,7 @@ def test_options_that_are_cut_off_are_not_known(look: Look, tmp_path: Path) -> N
     flow = windows(MadeCapture(snaplen=54).flow(scales=(None, None)).open(rtt=TRIP), False)
     assert judged(look, flow).cause != Cause.UNSCALED
     path = flow.capture.write(tmp_path)
-    output = CliRunner().invoke(main, ["analyze", str(path)]).output
+    output = analyze(path).output
     assert "the options of a SYN are cut off" in " ".join(output.split())
 
 
@@ -484,7 +481,7 @@ def stepped(by: float) -> MadeFlow:
 def test_a_clock_that_was_set_shows_no_cause(tmp_path: Path, by: float, said: str) -> None:
     capture = stepped(by).capture
     path = capture.write(tmp_path, frames.pcap(capture.records, link=capture.link))
-    output = CliRunner().invoke(main, ["analyze", str(path)]).output
+    output = analyze(path).output
     assert "Cannot tell" in output and said in " ".join(output.split())
 
 
@@ -506,7 +503,7 @@ def test_what_is_never_answered_shows_no_mtu(look: Look, size: int) -> None:
 
 def test_why_shows_features_and_rules(tmp_path: Path) -> None:
     path = exchanges(0.01, 29.9, 0.005, 2).capture.write(tmp_path)
-    output = CliRunner().invoke(main, ["analyze", "--why", str(path)]).output
+    output = analyze("--why", path).output
     assert "carried = 2400" in output and "idle (idle): decides, 100%" in output
     assert "server (server): does not fit" in output
 
@@ -524,7 +521,7 @@ def test_packets_without_time_show_no_cause(look: Look, tmp_path: Path) -> None:
     flow = windows(MadeCapture().flow(scales=(None, None)).open(rtt=TRIP), False)
     path = tmp_path / "simple.pcapng"
     path.write_bytes(simple_blocks(flow.capture.sorted()))
-    output = CliRunner().invoke(main, ["analyze", str(path)]).output
+    output = analyze(path).output
     words = " ".join(output.split())
     assert "Cannot tell: packets without a time show no cause." in words
     assert "have no time (simple packet blocks)" in words and "1970" not in words
