@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
-FIRST_COMMIT = "27f96bca"
+FIRST_COMMIT = "30a3a860"
 """Subjects of later commits are checked."""
 FIRST_WORD, BANNED_WORD = "first word of a docstring", "banned word"
 """The rules of texts."""
