@@ -14,27 +14,10 @@ from testbed.builds.cache import Recipe
 from testbed.builds.debian import Apt, read_lock, write_lock
 from testbed.builds.engine import engine_recipe
 from testbed.host import CODE
+from testbed.lab import ready as labs
 from testbed.lab.image import patient_recipe
-from testbed.lab.ready import (
-    Lab,
-    init_part,
-    kernel_part,
-    lab,
-    modules_part,
-    parts,
-    release_of,
-    state_release,
-)
 from testbed.lab.tools import sealed, tools_recipe
-from testbed.release.files import (
-    DEBIAN,
-    NAME,
-    called,
-    make_tree,
-    make_wheels,
-    notices_recipe,
-    pack,
-)
+from testbed.release import files
 from testbed.virtual.run import compiled_entry
 from topologies.errors import TcplabError
 from topologies.notation import toml_file
@@ -47,37 +30,37 @@ def make_release(out: Path, report: BuildReport, new: bool = False) -> dict[str,
     """Make wheels and archive in `out`; return SHA-256 by name. Raises TcplabError."""
     if not (CODE / "pyproject.toml").exists():
         raise TcplabError("This copy of tcplab is installed.", "Make releases in a checkout.")
-    ready = lab(report)
-    if release_of(ready.digests) != f"tcplab {VERSION}":
+    ready = labs.lab(report)
+    if labs.release_of(ready.digests) != f"tcplab {VERSION}":
         if not new:
             raise TcplabError(
                 f"The lab of this checkout is not that of tcplab {VERSION}:"
                 " testbed/lab/release.toml states others.",
                 "For a new release: ./tcplab release --new, and commit that file.",
             )
-        state_release(VERSION, ready.digests)
+        labs.state_release(VERSION, ready.digests)
     with cache.locked("release", report), cache.temporary("release") as work:
-        files = wheels_of(ready, report, work)
+        made = wheels_of(ready, report, work)
         report.step("Making the archive")
-        tree = make_tree(files, ready.image, work)
-        files.append(work / f"{NAME}.tar.gz")
-        with files[-1].open("wb") as target:
-            pack(tree, target, NAME)
+        tree = files.make_tree(made, ready.image, work)
+        made.append(work / f"{files.NAME}.tar.gz")
+        with made[-1].open("wb") as target:
+            files.pack(tree, target, files.NAME)
         out.mkdir(parents=True, exist_ok=True)
-        for file in files:
+        for file in made:
             shutil.move(file, out / file.name)
-    digests = {file.name: digest_of(out / file.name) for file in files}
+    digests = {file.name: digest_of(out / file.name) for file in made}
     (out / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in digests.items()))
     return digests
 
 
-def wheels_of(ready: Lab, report: BuildReport, work: Path) -> list[Path]:
+def wheels_of(ready: labs.Lab, report: BuildReport, work: Path) -> list[Path]:
     """Return the wheels of this checkout, in a folder of `work`. Raises TcplabError."""
-    recipes = (*parts(), modules_part(), tools_recipe())
+    recipes = (*labs.parts(), labs.modules_part(), tools_recipe())
     entries = [cache.ready(recipe, report) for recipe in recipes]
-    texts = cache.ready(notices_recipe(), report)
+    texts = cache.ready(files.notices_recipe(), report)
     report.step("Making the wheels")
-    return make_wheels(work, [compiled_entry(ready)], entries, texts)
+    return files.make_wheels(work, [compiled_entry(ready)], entries, texts)
 
 
 LOCKS = CODE / "locks"
@@ -106,7 +89,7 @@ def update(report: BuildReport) -> None:
     if not uv:
         raise TcplabError("uv is not installed.", "Install it: pip install uv.")
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    for file, (suite, wanted) in DEBIAN.items():
+    for file, (suite, wanted) in files.DEBIAN.items():
         with cache.locked("lock", report), cache.temporary("lock") as work:
             apt = Apt(sealed(Workshop(work, cache.folder() / "lock.log", report)), suite)
             found = tuple(sorted(apt.resolve(wanted)))
@@ -118,14 +101,14 @@ def update(report: BuildReport) -> None:
         source.write_text("\n".join(packages) + "\n")
         same = [] if name == "test" else ["--constraint", str(LOCKS / "test.lock")]
         command = [uv, "pip", "compile", *_OPTIONS.split(), *same, "--output-file"]
-        called([*command, LOCKS / f"{name}.lock", source], CODE)
+        files.called([*command, LOCKS / f"{name}.lock", source], CODE)
     report.step("Resolving Cargo.lock")
-    called(["cargo", "update", "--quiet"], CODE / "analysis/flows/core")
+    files.called(["cargo", "update", "--quiet"], CODE / "analysis/flows/core")
 
 
 def recipes() -> list[Recipe]:
     """Return the recipes whose entries come with the code."""
-    return [kernel_part(), init_part(), patient_recipe(), engine_recipe(released=True)]
+    return [labs.kernel_part(), labs.init_part(), patient_recipe(), engine_recipe(released=True)]
 
 
 def write(report: BuildReport) -> list[Recipe]:
