@@ -20,18 +20,11 @@ from subprocess import Popen
 from typing import Any, NoReturn
 
 from testbed.guest.job_entry import LONGEST
+from testbed.host import supervise
 from testbed.host.job_archive import job_file
 from testbed.host.processes import is_ready, taken_by
 from testbed.host.scratch import scratch
-from testbed.host.supervise import (
-    CONSOLE,
-    FollowedJob,
-    Limits,
-    Progress,
-    WallLimit,
-    clock_at_end,
-    started,
-)
+from testbed.host.supervise import CONSOLE, FollowedJob, Limits, Progress
 from testbed.lab.ready import Lab
 from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages, adopted
 from testbed.virtual.sandbox import (
@@ -140,7 +133,7 @@ class RunningGuest:
     def _job(self, before: float = 0.0) -> Iterator[FollowedJob]:
         try:
             yield FollowedJob(self.process, self.bounds.out, self.bounds.limits, before)
-        except WallLimit:
+        except supervise.WallLimit:
             self.processes.stop_kernel()  # its last words say where it was
             raise
 
@@ -194,7 +187,7 @@ class RunningGuest:
 
     def ended(self) -> NoReturn:
         """Raise TcplabError with the last words of a guest that has ended too early."""
-        clock_at_end(self.bounds.out, self.process.wait())
+        supervise.clock_at_end(self.bounds.out, self.process.wait())
         raise TcplabError("The guest ended before it was told to.", "Its job.log may say why.")
 
 
@@ -241,7 +234,10 @@ def guest(settings: GuestSettings, code: Path, archive: bytes) -> Iterator[Runni
         own, seen = (user, limits, folder), settings.folders
         sandbox = kind(lab, out, code, job.fileno(), report, *own, end, seen)
         command, opened = sandbox.command() + _kernel(settings), [job.fileno(), report, *given]
-        with started(command, console, opened, settings.processor) as process, processes.ended():
+        with (
+            supervise.started(command, console, opened, settings.processor) as process,
+            processes.ended(),
+        ):
             processes.started()
             if line:
                 line.theirs.close()  # so that the guest's end is noticed
