@@ -33,9 +33,8 @@ MARK = "made-by-tcplab"
 CONTAINED = {
     "python": (),
     "figures": (),
-    "cluster": ("figures", "python"),
     "docs": ("python",),
-    "test": ("cluster", "docs", "figures", "python"),
+    "test": ("docs", "figures", "python"),
 }
 """Locks, and the smaller ones whose packages they have too."""
 _ALSO = {"test": ("build",)}

@@ -76,9 +76,8 @@ def requirements() -> dict[str, list[str]]:
     used, extras = content["project"]["dependencies"], content["project"]["optional-dependencies"]
     building = [*content["build-system"]["requires"], *extras["release"]]
     every = [*used, *building, *(wanted for extra in extras.values() for wanted in extra)]
-    cluster = [*used, *extras["cluster"], *extras["figures"]]  # all that the archive brings
-    smaller = {"python": used, "figures": extras["figures"], "build": building}
-    return {"test": every, **smaller, "cluster": cluster, "docs": [*used, *extras["docs"]]}
+    smaller = {"python": used, "figures": extras["figures"], "docs": [*used, *extras["docs"]]}
+    return {"test": every, "build": building, **smaller}
 
 
 def update(report: BuildReport) -> None:

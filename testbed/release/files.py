@@ -87,8 +87,8 @@ def make_python(image: Path, work: Path, folder: Path) -> None:
 
 
 NAME = f"tcplab-{VERSION}-linux-x86_64"
-LOCK = CODE / "locks/cluster.lock"
-"""What the archive brings: there is no pip in it to add libraries of a cluster or of figures."""
+LOCKS = [CODE / "locks/python.lock", CODE / "locks/figures.lock"]
+"""What the archive brings: there is no pip in it to add libraries of figures."""
 _LAUNCHER = """\
 #!/bin/sh
 # tcplab, wherever this folder lies; it is self-contained.
@@ -108,7 +108,8 @@ def make_tree(wheels: Sequence[Path], image: Path, work: Path) -> Path:
     # The locked libraries, by the archive's own Python and the checkout's pip.
     options = ["--only-binary", ":all:", "--require-hashes", "--no-compile", "--no-deps"]
     program = [str(tree / "python/bin/python3"), "-B", str(PIP), "install"]
-    called([*program, *options, "--target", str(packages), "--requirement", str(LOCK)], work)
+    locks = [f"--requirement={lock}" for lock in LOCKS]
+    called([*program, *options, "--target", str(packages), *locks], work)
     for pattern in _UNUSED:
         for unused in list(packages.glob(pattern)):
             shutil.rmtree(unused) if unused.is_dir() else unused.unlink()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -297,3 +300,26 @@ def test_a_broken_environment_says_what_repairs_it(
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     with pytest.raises(SystemExit, match=f"rm -r {tmp_path}"):
         in_virtual_environment()
+
+
+def _paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each command below one; the studies of `run` have tests of their kind."""
+    if not isinstance(command, click.Group) or path == ("run",):
+        yield path
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        assert found
+        yield from _paths(found, (*path, name))
+
+
+def test_each_command_is_called_by_a_test() -> None:
+    text = "\n".join(file.read_text() for file in (ROOT / "tests").rglob("test_*.py"))
+    assert [path for path in _paths(tcplab) if not re.search(_called(path), text)] == []
+
+
+def _called(path: tuple[str, ...]) -> str:
+    """As an argument of its own, or as the first or last of some, or by its function."""
+    last, function = re.escape(path[-1]), path[-1].replace("-", "_")
+    return rf'["\'][^"\'\n]*\b{" ".join(path)}\b|["\' ]{last}["\' ]|\b{function}(_command)?\('

@@ -82,9 +82,6 @@ def test_a_later_start_only_hands_over(machine: LauncherMachine) -> None:
 @pytest.mark.parametrize(
     ("words", "lock"),
     [
-        (("scheduler",), "cluster"),
-        (("worker", "tcp://h:1"), "cluster"),
-        (("sweep", "sack", "--scheduler", "tcp://h:1"), "cluster"),
         (("docs", "--serve"), "docs"),
         (("lab", "start", "sack", "--student", "test"), "python"),
     ],

@@ -46,8 +46,7 @@ class SmallCheckout:
 
     def lock(self, version: str) -> None:
         """Lock `thing` at this version, which the folder of packages may lack."""
-        for name in ("python", "cluster"):
-            (self.tree / f"locks/{name}.lock").write_text(self.locked(version))
+        (self.tree / "locks/python.lock").write_text(self.locked(version))
 
     def locked(self, version: str) -> str:
         """Return a lock's text."""

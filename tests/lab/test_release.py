@@ -157,7 +157,7 @@ def test_the_doctor_names_the_release_or_says_that_it_is_another_lab() -> None:
     assert "makes what is missing" in doctor.lab(["kernel"], "").said
 
 
-@pytest.mark.parametrize("name", ["test", "python", "figures", "cluster", "docs", "build"])
+@pytest.mark.parametrize("name", ["test", "python", "figures", "docs", "build"])
 def test_every_python_package_is_locked_with_hashes(name: str) -> None:
     text = (lock_files.LOCKS / f"{name}.lock").read_text()
     pinned = {found.lower().replace("_", "-") for found, _ in _PINNED.findall(text)}
@@ -172,16 +172,16 @@ def test_every_python_package_is_locked_with_hashes(name: str) -> None:
 
 def test_the_locks_agree() -> None:
     """They are installed together."""
-    test, python, figures, cluster, docs, build = (
+    test, python, figures, docs, build = (
         {*_PINNED.findall((lock_files.LOCKS / f"{name}.lock").read_text())}
-        for name in ("test", "python", "figures", "cluster", "docs", "build")
+        for name in ("test", "python", "figures", "docs", "build")
     )
-    assert build | cluster | docs <= test and python | figures < cluster and python < docs
+    assert build | figures | docs <= test and python < docs
 
 
 def test_the_site_needs_no_tools_of_contributors() -> None:
     names = {found for found, _ in _PINNED.findall((lock_files.LOCKS / "docs.lock").read_text())}
-    assert not names & {"mypy", "scipy", "dask", "distributed", "pytest", "ruff", "scapy"}
+    assert not names & {"mypy", "scipy", "pytest", "ruff", "scapy"}
 
 
 @pytest.mark.virtual
