@@ -49,6 +49,10 @@ REMEDIES = {Cause[row["cause"]]: row["remedy"] for row in TABLE if row["remedy"]
 _BEGINNINGS = {Cause[row["cause"]]: row["beginning"] for row in TABLE}
 
 
+TRANSFER = "transfer time"
+"""What shares are of: the time in which data was sent, awaited or withheld (Features.time)."""
+
+
 @dataclass(frozen=True)
 class SlownessVerdict:
     """A cause with its evidence; `share` is of the time that `whole` names."""
@@ -56,7 +60,7 @@ class SlownessVerdict:
     cause: Cause
     because: str
     share: float | None = None
-    whole: str = "busy time"
+    whole: str = TRANSFER
     packets: tuple[int, int] = (0, 0)
     confidence: str = "high"
     doubt: str = ""  # A fault of the capture on which the cause depends, as a clause
@@ -113,6 +117,8 @@ Linux announces about half of its buffer (tcp_adv_win_scale 1); the matrix separ
 FIRST_WINDOW = 10  # segments that a sender may send without an ACK (RFC 6928)
 FREE = 4  # segments, more than which a reader that is slow leaves no room for
 STANDING = 10**6  # ns; a queue without losses that is shorter half of the time fills only at times
+JITTER = 50
+"""Part of the round trip that a standing queue is longer than: less is jitter of the path."""
 SMALL = 536
 """Payload that any path carries (RFC 9293, section 3.7.1): bulk data come in larger segments."""
 SPARSE = 10**9
@@ -131,8 +137,9 @@ _TRIPS = {"a2b": ("outer", "inner"), "b2a": ("inner", "outer")}
 class Features:
     """Quantities of a connection that rules compare, of the direction with more payload.
 
-    Times are in ns, sizes in bytes. `trip` is the shortest known round trip, 0 if unknown; `server`
-    is the time that the called end took for its answers, `client` that of the opener before its
+    Times are in ns, sizes in bytes. `silence` is the time after the last data, `trip` the shortest
+    known round trip, 0 if unknown; `server` is the time that the called end took for its answers,
+    `client` that of the opener before its
     next requests, `first_waits` those of both before the first data of all; `answers` are the turns
     of both. With `is_mutual` both ends speak unasked, with `is_alike` perhaps; `message` is the
     mean payload of a segment, `message_time` the mean time between two. `clock_back` is how far
@@ -147,6 +154,7 @@ class Features:
 
     place: Place = "sender"
     duration: int = 0
+    silence: int = 0
     trip: int = 0
     carried: int = 0
     segments: int = 0
@@ -253,8 +261,12 @@ class Features:
 
     @property
     def path(self) -> int:
-        """Time of the round trips that the handshake and each answer took at least."""
-        return self.trip * (1 + self.answers[0])
+        """Time of the round trips that the handshake and each answer took at least.
+
+        0 if they do not fit into the connection: then some were shorter than any that is known.
+        """
+        time = self.trip * (1 + self.answers[0])
+        return time if time <= self.duration else 0
 
     @property
     def timeouts(self) -> int:
@@ -307,7 +319,8 @@ class Features:
 
     @property
     def fills_link(self) -> bool:
-        return self.has_queue and bool(self.loss_events or self.queue_p50 >= STANDING)
+        stands = self.queue_p50 >= max(STANDING, self.trip // JITTER)
+        return self.has_queue and bool(self.loss_events or stands)
 
     @property
     def is_queued(self) -> bool:
@@ -344,11 +357,8 @@ class Features:
 def features(facts: ConnectionFacts) -> Features:
     row, ways, file = facts.row, facts.directions, facts.file
     main, other = ways
-    is_far = main.place in ("receiver", "middle")
     sizes = {way[f"{end}_segm_size"] for way in ways for end in ("min", "max")}
     means = [int(way["avg_segm_size"]) for way in ways]
-    handshake = sum(int(row[f"handshake_{part}"] or 0) for part in ("outer", "inner"))
-    trips = (handshake, 0 if is_far else int(main["rtt_min"] or 0))
     busy, limited = int(main["busy"]), int(main["limited_network"])
     windowed, waits = int(main["limited_receiver"]), min(int(main["timeout_time"]), limited)
     needless = ("retransmissions_spurious", "retransmissions_fastopen", "repairs_held")
@@ -358,11 +368,13 @@ def features(facts: ConnectionFacts) -> Features:
     server, client = facts.server, facts.client
     turns = tuple(int(way["answers"]) - int(way["keepalives"]) for way in (server, client))
     packets = int(main["actual_data_pkts"]) + int(other["actual_data_pkts"])
+    quiet = min((int(way["silence_after_data"]) for way in facts.shown), default=0)
     is_opened = row["syns_a2b"] and not row["actual_data_pkts_a2b"]
     return Features(
         place=main.place,
         duration=facts.duration,
-        trip=min(filter(None, trips), default=0),
+        silence=quiet,
+        trip=_trip(facts),
         carried=main.carried,
         segments=int(main["actual_data_pkts"]),
         segment=min(int(main["mss"]), 1460),  # network cards join segments
@@ -388,7 +400,7 @@ def features(facts: ConnectionFacts) -> Features:
         is_mutual=len(sizes) == 1 or bool(UNASKED & {row["port_a"], row["port_b"]}),
         is_alike=max(means) < 2 * min(means),
         message=facts.carried // max(packets, 1),
-        message_time=facts.duration // max(packets, 1),
+        message_time=(facts.duration - quiet) // max(packets, 1),
         idle=int(main["limited_application"]) - int(main["delayed_ack_time"]),
         data_time=round(1e9 * float(main["data_xmit_time"])),
         delayed=(int(delayed["delayed_ack_time"]), int(delayed["delayed_ack_waits"])),
@@ -419,12 +431,27 @@ def features(facts: ConnectionFacts) -> Features:
         most_repeats=int(main["max_#_retrans"]),
         timer_repeats=int(main["retransmissions_rto"]),
         full_segment=int(main["mss"]),
-        reports_gaps=bool(main.back("sacks_sent")),
+        reports_gaps=main.back("sacks_sent") > main.back("dsacks"),
         smaller_arrived=bool(main["bytes_acknowledged"] or main.back("sacks_sent")),
         reported_mtu=next((error["mtu"] for error in facts.errors if error["mtu"]), 0),
         silences=tuple((repeats(way), silence(facts, way)) for way in ways),
         policing=lambda: facts.policing,
     )
+
+
+def _trip(facts: ConnectionFacts) -> int:
+    """Return the shortest known round trip: of the handshake, or of data and its ACK.
+
+    Whose SYN-ACK is answered is unknown if it was repeated (Karn's algorithm, RFC 6298).
+    """
+    main, other = facts.directions
+    parts = [int(facts.row[f"handshake_{part}"] or 0) for part in ("outer", "inner")]
+    trips = [0 if facts.row["syns_b2a"] > 1 else sum(parts)]
+    if main.place == "middle" and main["rtt_min"] and other["rtt_min"]:
+        trips.append(int(main["rtt_min"]) + int(other["rtt_min"]))
+    elif main.place != "middle":
+        trips.append(int((other if main.place == "receiver" else main)["rtt_min"] or 0))
+    return min(filter(None, trips), default=0)
 
 
 def silence(facts: ConnectionFacts, way: DirectionFacts) -> int:

@@ -108,7 +108,7 @@ def decide(f: Features) -> CauseRule:
         return _UNKNOWN
     fitting = [rule for rule in RULES if rule.fits(f)]
     best = max(fitting, key=lambda rule: rule.share(f) or 0.0, default=_UNKNOWN)
-    if best.cause != Cause.UNKNOWN and f.duration < BRIEF:
+    if best.cause != Cause.UNKNOWN and f.duration - f.silence < BRIEF:
         best = _BRIEF
     is_first = best.cause in _OF_PROGRAMS and max(f.first_waits) > f.time
     if not f.is_reset and (is_first or best.cause == Cause.UNKNOWN):
@@ -346,10 +346,19 @@ def _idle(f: Features, facts: ConnectionFacts) -> str:
     if f.is_mutual and f.is_sparse:
         rest = f"messages of {f.message} B, one in {each}"
     elif f.client:
-        longest = fmt.seconds(int(way["answer_p99"]))
+        longest = fmt.seconds(min(int(way["answer_p99"]), f.client))
         rest = f"the {facts.role(way)} ({way.source}) asked again after {longest}"
-    idle, whole = fmt.seconds(f.unasked), fmt.seconds(f.duration)
+    if f.silence > f.unasked:
+        rest = f"its last data came {fmt.seconds(f.silence)} before its end"
+    idle, whole = fmt.seconds(f.unasked + f.silence), fmt.seconds(f.duration)
     return f"{idle} of {whole} in which no answer was due; {rest}"
+
+
+def _brief(f: Features, _: ConnectionFacts) -> str:
+    took = fmt.seconds(f.duration)
+    if f.duration < BRIEF:
+        return f"the connection took {took} in all"
+    return f"its data took {fmt.seconds(f.duration - f.silence)} of {took}"
 
 
 def _unknown(f: Features, facts: ConnectionFacts) -> str:
@@ -376,7 +385,7 @@ def _unknown(f: Features, facts: ConnectionFacts) -> str:
 
 WORDS: Mapping[str, Callable[[Features, ConnectionFacts], str]] = {
     "unknown": _unknown,
-    "duration": lambda f, _: fmt.seconds(f.duration),
+    "brief": _brief,
     "tries": lambda f, facts: (
         f"{syns} SYNs in {fmt.seconds(f.duration)}"
         if (syns := int(facts.row["syns_a2b"])) > 1
@@ -490,7 +499,7 @@ _CONDITIONS: Mapping[str, _Condition] = {
     "first_server": (lambda f: _waited(f, 0) >= MOST, lambda f: _waited(f, 0)),
     "first_client": (lambda f: _waited(f, 1) >= MOST, lambda f: _waited(f, 1)),
     "reset": (lambda f: f.is_reset, None),
-    "brief": (lambda f: f.duration < BRIEF, None),
+    "brief": (lambda f: f.duration - f.silence < BRIEF, None),
     "unknown": (lambda f: True, None),
 }
 """When each rule of causes.csv fits, and the share of the time that its cause took, if any."""

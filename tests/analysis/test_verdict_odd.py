@@ -185,3 +185,49 @@ def test_a_first_window_of_data_reaches_no_limit(look: Look) -> None:
     flow.b.ack(2 * TRIP + 0.001)
     flow.a.fin(12 * TRIP)
     assert judged(look, flow).because == "400 B fit the first congestion window"
+
+
+def turns(rtt: float, end: float, *asked: tuple[float, float]) -> MadeFlow:
+    """Let a ask at these times, seen at a, and b answer after as many seconds."""
+    flow = MadeCapture().flow().open(rtt=rtt)
+    for at, wait in asked:
+        flow.a.send(at, 100)
+        flow.b.send(at + wait, 900)
+        flow.a.ack(at + wait)
+    flow.b.fin(end)
+    return flow
+
+
+def test_the_time_after_the_last_data_is_idle(look: Look) -> None:
+    quick = judged(look, turns(1e-4, 5.0, (0.001, 0.002)))
+    assert quick.cause == Cause.BRIEF and quick.because.endswith(" of 5 s")
+    slow = judged(look, turns(1e-4, 60.0, (0.001, 2.0)))
+    assert slow.cause == Cause.SERVER and "(100 % of transfer time" in slow.sentence
+    idle = judged(look, turns(0.01, 30.0, (0.02, 0.02), (3.0, 0.02)))
+    assert idle.cause == Cause.IDLE
+    assert idle.because.startswith("idle, 29.9 s of 30 s in which no answer was due; its last data")
+
+
+def test_round_trips_take_no_longer_than_the_answers(look: Look) -> None:
+    """A handshake may wait for a radio link, or for a repeated SYN-ACK."""
+    found = judged(look, turns(0.4, 1.05, (0.45, 0.22), (0.8, 0.22)))
+    assert found.because.startswith("the path is long: 3 round trips of 220 ms")
+    flow = MadeCapture().flow()
+    flow.a.syn(0.0)
+    for at in (0.04, 1.04, 3.04):
+        flow.b.syn(at)
+    flow.a.ack(7.0)
+    flow.a.send(7.01, 400)
+    flow.b.send(7.05, 600)
+    flow.a.ack(7.09)
+    assert judged(look, flow).cause == Cause.LOST_SYN
+
+
+def test_a_d_sack_reports_no_gap(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=True)
+    for at in (1.0, 1.5):
+        flow.a.send(at, 400, seq=1)
+        flow.b.ack(at + 0.001, to=401, sacks=[(1, 401)] if at > 1 else [])
+    flow.a.send(2.0, FULL)
+    flow.b.ack(5.5, to=401, sacks=[(1, 401)])
+    assert judged(look, flow).cause != Cause.BLACK_HOLE

@@ -121,7 +121,8 @@ ROWS: tuple[tuple[Cause, Features, dict[str, tuple[Any, Any]]], ...] = (
         replace(QUEUED, trip=200 * MS, queue_p95=S, loss_delay=S),
         {"queue_p50": (200 * MS, 200 * MS - 1)},
     ),
-    (Cause.LINK, replace(QUEUED, loss_events=0), {"queue_p50": (MS, MS - 1)}),
+    (Cause.LINK, replace(QUEUED, loss_events=0), {"queue_p50": (2 * MS, 2 * MS - 1)}),
+    (Cause.LINK, replace(QUEUED, loss_events=0, trip=40 * MS), {"queue_p50": (MS, MS - 1)}),
     (Cause.LINK, replace(QUEUED, acknowledged=0), {"carried": (14601, 14600)}),
     (Cause.LINK, QUEUED, {"limited_network": (3500 * MS, 3499 * MS)}),
     (

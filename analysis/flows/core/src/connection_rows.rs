@@ -406,6 +406,8 @@ impl Part<'_> {
         self.unsigned("unanswered_repeats", waiting.map_or(0, |sent| sent.again().into()));
         let silence = this.last_time.get().map(|last| (self.end - last).max(0));
         self.frame.integer_or_none("silence", self.ending, silence);
+        let after = this.first_data.get().map(|_| (self.end - this.last_data).max(0));
+        self.frame.integer_or_none("silence_after_data", self.ending, after);
         let none = Histogram::default();
         let queueing = this.rounds.as_deref().map_or(&none, |rounds| &rounds.queueing);
         self.percentiles("queueing", queueing);
