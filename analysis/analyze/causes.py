@@ -233,14 +233,18 @@ class Features:
 
     @property
     def pauses(self) -> int:
+        """Idle time of the sender within its data, but for the turns and their round trips."""
         idle = min(self.idle + self.unproved, self.data_time)
-        return max(idle - self.server - self.client, 0)
+        return max(idle - self.server - self.client - self.trip * max(self.answers), 0)
 
     @cached_property
     def time(self) -> int:
-        """Busy time, and time in which an end had to answer or the sender paused."""
-        busy = self.busy_time - self.unproved
-        return max(busy + self.server + self.client + self.pauses, 1)
+        """Busy time, and time in which an end had to answer or the sender paused.
+
+        These overlap where both ends send; together they take no longer than the data.
+        """
+        parts = self.busy_time - self.unproved + self.server + self.client + self.pauses
+        return max(min(parts, self.duration - self.silence), 1)
 
     @property
     def is_sparse(self) -> bool:

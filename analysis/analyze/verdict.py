@@ -73,7 +73,7 @@ class CauseRule:
         return (self.anywhere or f.place != "unknown") and self.when(f)
 
     def share(self, f: Features) -> float | None:
-        return self.part(f) if self.part else None
+        return min(self.part(f), 1.0) if self.part else None
 
     def verdict(self, f: Features, facts: ConnectionFacts) -> SlownessVerdict:
         names = re.findall(r"{(\w+)}", self.because)
@@ -108,7 +108,8 @@ def decide(f: Features) -> CauseRule:
         return _UNKNOWN
     fitting = [rule for rule in RULES if rule.fits(f)]
     best = max(fitting, key=lambda rule: rule.share(f) or 0.0, default=_UNKNOWN)
-    if best.cause != Cause.UNKNOWN and f.duration - f.silence < BRIEF:
+    is_whole = best.cause != Cause.UNKNOWN or (f.segments and f.place != "unknown")
+    if is_whole and f.duration - f.silence < BRIEF:
         best = _BRIEF
     is_first = best.cause in _OF_PROGRAMS and max(f.first_waits) > f.time
     if not f.is_reset and (is_first or best.cause == Cause.UNKNOWN):
@@ -469,7 +470,7 @@ _CONDITIONS: Mapping[str, _Condition] = {
     "start": (lambda f: _starts(f) and not _holds(f), _congested),
     "delayed": (
         lambda f: f.delayed[1] >= 2 and f.delayed[0] >= MOST * f.time,
-        lambda f: min(f.delayed[0] / f.time, 1.0),
+        lambda f: f.delayed[0] / f.time,
     ),
     "server": (
         lambda f: (
@@ -483,10 +484,10 @@ _CONDITIONS: Mapping[str, _Condition] = {
         lambda f: f.client > f.server and _answers(f, f.client, f.answers[1]) and not _is_idle(f),
         lambda f: f.client / f.time,
     ),
-    "idle": (_is_idle, lambda f: min(f.unasked / f.time, 1.0)),
+    "idle": (_is_idle, lambda f: f.unasked / f.time),
     "path": (
         lambda f: f.trip >= LONG_TRIP and f.path >= MOST * f.duration and f.answers[0] > 0,
-        lambda f: min(f.path / max(f.duration, 1), 1.0),
+        lambda f: f.path / max(f.duration, 1),
     ),
     "pauses": (
         lambda f: (

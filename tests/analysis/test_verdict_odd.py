@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from analysis.analyze.causes import Cause, SlownessVerdict
+from analysis.analyze.causes import Cause, SlownessVerdict, features
 from analysis.analyze.facts import connection
 from analysis.analyze.verdict import verdict
 from tests.analysis import frames
@@ -221,6 +221,23 @@ def test_round_trips_take_no_longer_than_the_answers(look: Look) -> None:
     flow.b.send(7.05, 600)
     flow.a.ack(7.09)
     assert judged(look, flow).cause == Cause.LOST_SYN
+
+
+def test_round_trips_of_turns_are_no_pauses(look: Look) -> None:
+    """The server answers at once; what it waits for is the path."""
+    found = judged(look, turns(0.15, 2.0, *((0.2 + 0.16 * turn, 0.15) for turn in range(10))))
+    assert found.cause not in (Cause.PAUSES, Cause.SERVER)
+
+
+def test_what_both_ends_do_at_once_is_counted_once(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=0.001)
+    for turn in range(20):
+        flow.a.send(0.1 + turn / 10, 700)
+        flow.b.send(0.1 + turn / 10, 800)
+        flow.a.ack(0.15 + turn / 10)
+        flow.b.ack(0.15 + turn / 10)
+    facts = connection(only_connection(look(frames.pcap(flow.capture.sorted()))))
+    assert features(facts).time <= facts.duration
 
 
 def test_a_d_sack_reports_no_gap(look: Look) -> None:
