@@ -158,9 +158,8 @@ def _kind(
 
 
 def _sentences(capture: ListedCapture, kinds: list[Attempt | None]) -> Iterator[str]:
-    for kind, count in Counter(kinds).items():
-        if kind is None:
-            continue
+    counts = Counter(kinds)
+    for kind in (each for each in Attempt if counts[each]):
         sources, targets, named = set[str](), set[int](), dict[str, None]()
         ends = zip(capture.values("host_a", "host_b", "port_b"), kinds, strict=True)
         for source, host, port in (row for row, of_row in ends if of_row == kind):
@@ -172,7 +171,7 @@ def _sentences(capture: ListedCapture, kinds: list[Attempt | None]) -> Iterator[
         whither = fmt.listed(list(named))
         if len(targets) > _NAMED:
             whither = f"{len(targets):,} ports ({', '.join([*list(named)[:_NAMED], '...'])})"
-        number = fmt.counted(count, "connection")
+        number = fmt.counted(counts[kind], "connection")
         yield f"{kind.capitalize()}: {number}, from {whence} to {whither}."
 
 

@@ -115,6 +115,8 @@ def test_attempts_are_one_line_and_not_rows(tmp_path: Path) -> None:
     assert "Refused: 9 connections, from 10.0.0.1 to 9 ports (10.0.0.2:80," in text
     assert "Never answered: 33 connections, from 4 addresses to 31 ports (10.0.0.9:25," in text
     assert "Answered and left half open: 1 connection, from 10.0.0.1 to 10.0.0.2:100." in text
+    places = [text.index(kind) for kind in ("Never answered", "Refused", "Answered and left")]
+    assert places == sorted(places)
     assert text.count("\N{RIGHTWARDS ARROW}") == 2  # the block of the one that opened
     assert "Connection 44: 10.0.0.1:9" in text
 
