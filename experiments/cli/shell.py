@@ -24,7 +24,7 @@ from testbed.guest.typed_shell import Start, interact
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Limits, Progress, Usage
 from testbed.lab.kernel.choice import chosen
-from testbed.native import run_natively
+from testbed.native.run import run_natively
 from testbed.virtual.run import run_in_guest
 from topologies.errors import TcplabError, UsageError
 from topologies.plugins import additional

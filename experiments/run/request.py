@@ -15,7 +15,7 @@ from testbed.host.processes import guests_at_once
 from testbed.host.supervise import Limits
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.kernel.recipe import require_processor
-from testbed.native import obstacles
+from testbed.native.run import obstacles
 from topologies.data import to_data
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity

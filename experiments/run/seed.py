@@ -18,9 +18,10 @@ from testbed.host.supervise import Limits, Progress, Usage
 from testbed.lab.ready import Lab, with_kernel
 from testbed.modules import attached, build_all, built_for_this_kernel
 from testbed.modules.crash import accounting_lab, explained, lacks_backtrace, rerun_verbose
-from testbed.native import realtime, run_natively
+from testbed.native import realtime
 from testbed.native.changes import KernelNeeds
 from testbed.native.realtime import REALTIME
+from testbed.native.run import run_natively
 from testbed.virtual.run import guest_keeper, run_in_guest
 from topologies import untrusted
 from topologies.data import kind_at, to_data

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.sack import SackParameters, experiment
-from testbed.native import obstacles, run_natively
+from testbed.native.run import obstacles, run_natively
 from tests.virtual.conftest import read
 from topologies.data import to_data
 from topologies.units import Duration

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,3 +197,8 @@ def test_clean_says_what_it_did(
     died(BBR)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert changes.main([]) == 1 and "sudo ./tcplab clean" in capsys.readouterr().err
+
+
+def test_the_command_of_the_launcher_starts_without_a_warning() -> None:
+    command = [sys.executable, "-W", "error", "-m", changes.__name__, "--help"]
+    subprocess.run(command, check=True, capture_output=True)

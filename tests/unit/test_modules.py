@@ -93,7 +93,7 @@ def test_modules_and_their_algorithms_can_be_swept() -> None:
 def test_natively_a_module_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("testbed.native.obstacles", list)
+    monkeypatch.setattr("testbed.native.run.obstacles", list)
     monkeypatch.setattr("experiments.run.request.obstacles", list)
     monkeypatch.setattr(
         "experiments.run.seed.run_natively", lambda *_: pytest.fail("a module was loaded")

@@ -47,7 +47,7 @@ _RUN = """
 import json, sys
 from pathlib import Path
 from testbed.native.changes import KernelNeeds
-from testbed.native import run_natively
+from testbed.native.run import run_natively
 from topologies.errors import TcplabError
 spec = json.loads(Path("/tmp/checkout/spec.json").read_text())
 modules = {file.stem: file.read_bytes() for file in Path("/tmp/checkout").glob("*.ko")}
@@ -61,7 +61,7 @@ except TcplabError as error:
 _SHELL = """
 import json, sys
 from pathlib import Path
-from testbed.native import run_natively
+from testbed.native.run import run_natively
 from testbed.host.supervise import Limits
 topology = json.loads(Path("/tmp/checkout/spec.json").read_text())["topology"]
 data = {"topology": topology, "size": [24, 80]}
