@@ -180,8 +180,7 @@ def _given(value: object, question: Question) -> list[str]:
 
 
 PREDICTIONS = "predictions.json"
-LEAST_WORDS = 6
-"""Of a prediction in words: fewer give no reason."""
+LEAST_WORDS = 6  # of a prediction in words: fewer give no reason
 _LARGEST_PREDICTIONS = 64 * 1024  # bytes
 _LONGEST_PREDICTION = 2000  # characters
 

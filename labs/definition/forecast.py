@@ -25,8 +25,7 @@ from labs.definition.spec import LabSpec, Mistake, Question
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity, Share
 
-MSS = 1448
-"""Bytes of data in a full segment with time stamps, on Ethernet."""
+MSS = 1448  # bytes of data in a full segment with time stamps, on Ethernet
 _LONGEST = 400  # characters
 _WIDEST = 10.0
 _WRITTEN = re.compile(r"(?P<rule>.+?)\s+within\s+(?P<width>[0-9]{1,4}(?:\.[0-9]{1,3})?)\s*%", re.S)
@@ -199,8 +198,7 @@ class TestedProgram:
     not_carried: bool = False
 
 
-_WIDTHS = (0.1, 0.25, 0.5, 1.0, 2.0)
-"""Widths of the best single number."""
+_WIDTHS = (0.1, 0.25, 0.5, 1.0, 2.0)  # widths of the best single number
 _CONFIDENCE_LEFT = 0.5
 _FULL, _NONE = 2 * math.log(1.1), 2 * math.log(2.5)
 """Prices of an interval of 10 % that is right, and of one of 150 % that is right."""
@@ -285,8 +283,7 @@ def scored(rule: Rule, results: Sequence[HiddenResult]) -> ScoredRule:
     )
 
 
-_ALIKE = 0.02
-"""By how much a rule's values may differ from a known wrong rule's, on every network."""
+_ALIKE = 0.02  # by how much a rule's values may differ from a known wrong rule's, on every network
 
 
 def mistake_in(rule: Rule, question: Question, results: Sequence[HiddenResult]) -> Mistake | None:

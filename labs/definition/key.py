@@ -29,18 +29,14 @@ from topologies.errors import UsageError
 from topologies.plugins import registered
 from topologies.units import Duration, Quantity, Rate, Share
 
-Variables = Mapping[str, Quantity]
-"""The student's parameters by name."""
-Numbers = Mapping[str, float]
-"""Answers to questions, in their units, by id."""
+Variables = Mapping[str, Quantity]  # the student's parameters by name
+Numbers = Mapping[str, float]  # answers to questions, in their units, by id
 Derived = Callable[[Numbers, Variables], float]
 """Calculates a number from the answers to other questions."""
-Frames = Mapping[int, float]
-"""Numbers of frames in a capture, with their times in seconds."""
+Frames = Mapping[int, float]  # numbers of frames in a capture, with their times in seconds
 FILE = "key.toml"
 _NAME = re.compile(r"\b(?:(\w+):\w+/[\w.]+(?:-eth\d+)?(?:@\w+)?|[a-z]\w*\.[a-z][\w.]*)")
-_ETHERNET = 1514
-"""Bytes of a full packet, without the checksum."""
+_ETHERNET = 1514  # bytes of a full packet, without the checksum
 _UNITS: dict[type[Quantity], float] = {Duration: 1e6, Rate: 1e3, Share: 1e8}
 
 

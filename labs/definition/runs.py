@@ -23,10 +23,8 @@ NO_PARTS = OwnParts()
 """The name of a module that is handed in; a module's file is called as what it registers."""
 
 
-SENDER, RECEIVER = FIXED_FILES["program"]
-"""The names of programs that are handed in."""
-TYPED = "typed.json"
-"""The record of commands that were typed into hosts."""
+SENDER, RECEIVER = FIXED_FILES["program"]  # the names of programs that are handed in
+TYPED = "typed.json"  # the record of commands that were typed into hosts
 
 
 def settings(

@@ -76,8 +76,7 @@ class AnswerMark:
     note: str = ""
     mistake: str = ""
     items: tuple[int, ...] | None = None
-    drawn: ScoredRule | None = None
-    """Of a forecast: drawn over the networks."""
+    drawn: ScoredRule | None = None  # of a forecast: drawn over the networks
 
     def for_person(self, note: str, verdict: Verdict = Verdict.READ) -> AnswerMark:
         return replace(self, points=None, verdict=verdict, note=note)

@@ -25,10 +25,8 @@ from labs.grading.tables import Person
 from labs.measuring.measures import MeasuredRun, Values
 from labs.measuring.references import HiddenResults, HiddenRuns, References, TestedPrograms
 
-_SEEDS = 8
-"""Seeds whose spread makes tolerances and bands."""
-RunValues = Mapping[str, Sequence[Values]]
-"""The values of each seed of a run, by the run's name."""
+_SEEDS = 8  # seeds whose spread makes tolerances and bands
+RunValues = Mapping[str, Sequence[Values]]  # the values of each seed of a run, by the run's name
 
 
 def key_of(lab: LabSpec, values: RunValues, variant: Variant) -> Key | None:

@@ -21,8 +21,7 @@ from topologies.errors import UsageError
 from topologies.notation import toml_file
 
 OVERRIDES = "overrides.toml"
-REST = "rest"
-"""In the place of a question: all that have no line and no points yet."""
+REST = "rest"  # in the place of a question: all that have no line and no points yet
 
 
 @dataclass(frozen=True)

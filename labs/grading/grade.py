@@ -39,8 +39,7 @@ from testbed.host.scratch import scratch
 from testbed.lab.packetdrill import packetdrill
 from topologies.errors import TcplabError
 
-_WALL_SECONDS = 120.0
-"""Of one run; a module that spins stops virtual time, and only this ends it."""
+_WALL_SECONDS = 120.0  # of one run; a module that spins stops virtual time, and only this ends it
 RunPoints = dict[LabRun, list[Point]]
 Plan = TypeVar("Plan")
 

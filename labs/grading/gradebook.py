@@ -22,12 +22,9 @@ from topologies import untrusted
 from topologies.errors import UsageError
 
 GRADES = "grades.csv"
-_BEFORE, _AFTER = "accepted", "hand_in"
-"""The columns between which the questions are."""
-_FEWEST = 10
-"""Students from which on a distribution has humps."""
-_EVEN = 5 / 9
-"""The bimodality coefficient of a uniform distribution."""
+_BEFORE, _AFTER = "accepted", "hand_in"  # the columns between which the questions are
+_FEWEST = 10  # students from which on a distribution has humps
+_EVEN = 5 / 9  # the bimodality coefficient of a uniform distribution
 
 
 @dataclass(frozen=True)

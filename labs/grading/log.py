@@ -114,8 +114,7 @@ def _entries(decisions: Decisions) -> Iterator[LogEntry]:
 FORMER, _REPORT = "former", "report.json"
 _TABLES = ("grades.csv", "moodle.csv", "canvas.csv", _REPORT)
 _SHOWN = 20
-_FINAL = "final"
-"""In the place of a question: the points that course systems get."""
+_FINAL = "final"  # in the place of a question: the points that course systems get
 
 
 class FormerMark(msgspec.Struct, frozen=True):

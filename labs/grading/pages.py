@@ -28,8 +28,7 @@ from topologies import untrusted
 from topologies.data import to_data
 from topologies.notation import toml_file
 
-_DIGITS = 3
-"""Decimal places of a score; scores that are equal in them tie."""
+_DIGITS = 3  # decimal places of a score; scores that are equal in them tie
 _WORDS = toml_file(Path(__file__).with_name("pseudonyms.toml"))
 _FIRST, _SECOND = (_WORDS[name].split() for name in ("first", "second"))
 

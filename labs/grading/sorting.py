@@ -33,8 +33,7 @@ _MOODLE = re.compile(
 _FILE = r"(?:(?P<file>[0-9]{1,12})_(?P<original>.{1,255})|(?P<typed>text|link)\.html)"
 _CANVAS = re.compile(rf"(?P<name>.{{1,200}}?)(?P<late>_LATE)?_(?P<number>[0-9]{{1,12}})_{_FILE}")
 _ANONYMOUS = re.compile(rf"(?P<name>)(?P<late>LATE_)?anon_(?P<number>[0-9A-Za-z]{{1,40}})_{_FILE}")
-_TYPED_IN = ("onlinetext", "comments")
-"""Moodle's plugins whose files hold what was typed into it."""
+_TYPED_IN = ("onlinetext", "comments")  # Moodle's plugins whose files hold what was typed into it
 _AROUND_MOODLE, _AROUND_CANVAS = 2, 1
 """Folders that may be around an upload: of the download and of a group."""
 _AGAIN = re.compile(r"(answers|assignment)-[0-9]{1,3}(\.toml|\.json)")

@@ -58,8 +58,7 @@ class ForeignTable:
     """A table of a course system. `rows` hold cells as written, quotation marks included."""
 
     rows: list[list[str]]
-    ends: list[str]
-    """What ends each row: the characters of its line end."""
+    ends: list[str]  # what ends each row: the characters of its line end
     delimiter: str
     mark: bytes
     encoding: str

@@ -104,8 +104,7 @@ def _try_names(lab: LabSpec, question: Question, runs: dict[str, RehearsedRun]) 
             limit(text, network.variables)
 
 
-HARDEST = 45.0
-"""Up to 40 is a newspaper, up to 50 the text of an office (Björnsson 1968)."""
+HARDEST = 45.0  # up to 40 is a newspaper, up to 50 the text of an office (Björnsson 1968)
 _LONG_WORD = 7  # letters from which on a word is long
 _CODE = re.compile(r"```.*?```|`[^`]*`|\{[{%].*?[%}]\}|!\[.*?\)", re.DOTALL)
 
@@ -124,10 +123,8 @@ WORDS_A_MINUTE = 200
 _DATA = toml_file(Path(__file__).with_suffix(".toml"))
 MINUTES: Mapping[Kind, float] = _DATA["minutes"]
 _SOURCES: Mapping[ValueSource, str] = _DATA["sources"]
-CALCULATED = 1.5
-"""The same for a number that follows from earlier answers."""
-FAR = 0.2
-"""Share of the computed time by which the time that a lab states may differ."""
+CALCULATED = 1.5  # the same for a number that follows from earlier answers
+FAR = 0.2  # share of the computed time by which the time that a lab states may differ
 _SPOKEN = re.compile(r"[^\W\d_]+")
 
 
@@ -150,10 +147,8 @@ def working_time(lab: LabSpec, handout: str) -> WorkingTime:
 _HOST_FILE = re.compile(r"\b(\w+)(?:\.sockets\.jsonl|-eth\d\.pcap)")
 _RUN_NAME = re.compile(r"[Rr]uns? ((?:`\w+`(?:, | and )?)+)")
 _HINTS = 2
-_TOLD = 0.8
-"""Share of an option's words in one sentence from which on the sentence tells it."""
-_LONG_ENOUGH = 4
-"""Letters from which on a word is counted: shorter ones join sentences."""
+_TOLD = 0.8  # share of an option's words in one sentence from which on the sentence tells it
+_LONG_ENOUGH = 4  # letters from which on a word is counted: shorter ones join sentences
 
 
 def lint(lab: LabSpec) -> list[LabFinding]:

@@ -25,14 +25,12 @@ from testbed.host import PREFIX
 from topologies.errors import TcplabError
 from topologies.notation import json_value
 
-SECONDS = 120.0
-"""Wall seconds of a reader; the limit of CPU seconds is the same."""
+SECONDS = 120.0  # wall seconds of a reader; the limit of CPU seconds is the same
 _ANSWER = 16 << 20  # bytes
 _ENDING = 20.0  # seconds in which a process that holds a guest may end it
 _BY_HAND, _STOPPED = "Look at it by hand.", "It was stopped; look at it by hand."
 _CONTEXT = multiprocessing.get_context("forkserver")
-_READERS = ("comparison", "class_grading", "files")
-"""They import the others."""
+_READERS = ("comparison", "class_grading", "files")  # they import the others
 _CONTEXT.set_forkserver_preload([f"{PREFIX}labs.grading.{name}" for name in _READERS])
 
 Answer = TypeVar("Answer")

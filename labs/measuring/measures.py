@@ -30,8 +30,7 @@ from analysis.records.spec_file import RunFlow
 from topologies import untrusted
 from topologies.errors import TcplabError
 
-Values = dict[str, dict[str, int | float]]
-"""Condition to key to value."""
+Values = dict[str, dict[str, int | float]]  # condition to key to value
 _CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)
 _MOST_FILES = 10_000
 _OF_RUN = {column.name for column in columns().values() if column.of_run}
@@ -39,8 +38,7 @@ _OF_FLOW = {column.name for column in columns().values() if not column.of_run}
 _WITNESSES = {"ss.bytes_sent", "tcpdump.sender", "tcpdump.receiver"}
 _OF_SOCKET = {"ss.acked_kbit_s", "ss.pacing_kbit_s", "ss.unacked_segments"}
 """Of each flow, by the kernel's tcp_info alone: other readings of what programs print."""
-_HEADERS = 34
-"""Bytes of Ethernet and IPv4, the only ones that a program cannot fill."""
+_HEADERS = 34  # bytes of Ethernet and IPv4, the only ones that a program cannot fill
 _SLACK = 20_000_000
 """Nanoseconds by which the time of a file may be off: two ticks of the guest's clock."""
 _PORT = 0xFFFF
@@ -102,8 +100,7 @@ def _require_known(key: str) -> None:
     metric(key)
 
 
-Runs = Mapping[str, MeasuredRun]
-"""The runs of a lab by name."""
+Runs = Mapping[str, MeasuredRun]  # the runs of a lab by name
 
 
 def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:

@@ -22,8 +22,7 @@ from labs.measuring.references import HiddenResults, HiddenRuns, References
 from testbed.host.scratch import scratch
 from topologies.errors import TcplabError
 
-Values = tuple[tuple[str, str], ...]
-"""A value for each range, by name."""
+Values = tuple[tuple[str, str], ...]  # a value for each range, by name
 
 
 @dataclass(frozen=True)

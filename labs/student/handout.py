@@ -23,12 +23,10 @@ from labs.templates.rendering import TEMPLATES, LabDrawings, markdown_page, read
 from topologies.errors import TcplabError, UsageError
 from topologies.notation import toml_file
 
-_ANY_ROW = "r1 ====== r2 ====== rn"
-"""What topologies.shapes draws for any number of routers."""
+_ANY_ROW = "r1 ====== r2 ====== rn"  # what topologies.shapes draws for any number of routers
 _CHANNEL = ("bw", "queue")
 """Settings of the channel that a handout gives even if the lab leaves them as they are."""
-_MOST_FLOWS = 3
-"""Flows that a handout names one by one."""
+_MOST_FLOWS = 3  # flows that a handout names one by one
 
 
 def handout_text(lab: LabSpec, variant: Variant) -> str:
