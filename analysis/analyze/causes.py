@@ -44,34 +44,32 @@ class Cause(StrEnum):
 
 
 TABLE = tuple(table_rows(Path(__file__).with_name("causes.csv")))
-REMEDIES = {Cause[row["cause"]]: row["remedy"] for row in TABLE if row["remedy"]}
-"""Remedies by cause, to follow *Try:*; the other causes have none."""
-_BEGINNINGS = {Cause[row["cause"]]: row["beginning"] for row in TABLE}
+"""A row for each rule of a verdict: cause, sentence, what its share is of, and what helps.
 
-
-TRANSFER = "transfer time"
-"""What shares are of: the time in which data was sent, awaited or withheld (Features.time)."""
+*Transfer time* is that in which data was sent, awaited or withheld (Features.time).
+"""
 
 
 @dataclass(frozen=True)
 class SlownessVerdict:
-    """A cause with its evidence; `share` is of the time that `whole` names."""
+    """A cause with its evidence; `share` is of the time that `whole` names.
+
+    `doubt` is a fault of the capture on which the cause depends, as a clause.
+    """
 
     cause: Cause
     because: str
-    share: float | None = None
-    whole: str = TRANSFER
-    packets: tuple[int, int] = (0, 0)
-    confidence: str = "high"
-    doubt: str = ""  # A fault of the capture on which the cause depends, as a clause
+    share: float | None
+    packets: tuple[int, int]
+    whole: str
+    confidence: str
+    beginning: str
+    remedy: str
+    doubt: str = ""
 
     @property
     def sentence(self) -> str:
         return f"{self.reason} {self.advice}".rstrip()
-
-    @property
-    def remedy(self) -> str:
-        return REMEDIES.get(self.cause, "")
 
     @property
     def advice(self) -> str:
@@ -84,7 +82,7 @@ class SlownessVerdict:
         doubt = "" if self.confidence == "high" else f"{self.confidence} confidence"
         fault = f"but {self.doubt}" if self.doubt else ""
         evidence = "; ".join(filter(None, (share, several, doubt, fault)))
-        text = f"{_BEGINNINGS[self.cause]}: {self.because}"
+        text = f"{self.beginning}: {self.because}"
         return text + (f" ({evidence})." if evidence else ".")
 
     @property

@@ -55,19 +55,20 @@ LEAST_SEGMENT = 536  # payload that every path carries (RFC 9293, section 3.7.1)
 class CauseRule:
     """A row of causes.csv with its condition, and the share of the time that its cause took.
 
-    `because` has names of WORDS in braces, `packets` is one of PACKETS or a limit's. A rule that
-    works `anywhere` needs no handshake: of those about limits, rounds, round trips and windows do.
+    Its sentence has names of WORDS in braces, its packets are those of a limit or of other
+    evidence (_packets). A rule that works `anywhere` needs no handshake: of those about limits,
+    rounds, round trips and windows do.
     """
 
     cause: Cause
     when: Callable[[Features], bool]
     part: Callable[[Features], float] | None
     anywhere: bool
-    because: str
-    whole: str
-    packets: str
-    confidence: str
-    name: str
+    row: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.row["rule"]
 
     def fits(self, f: Features) -> bool:
         return (self.anywhere or f.place != "unknown") and self.when(f)
@@ -76,10 +77,12 @@ class CauseRule:
         return min(self.part(f), 1.0) if self.part else None
 
     def verdict(self, f: Features, facts: ConnectionFacts) -> SlownessVerdict:
-        names = re.findall(r"{(\w+)}", self.because)
-        why = self.because.format(**{name: WORDS[name](f, facts) for name in names})
-        packets = _packets(self.packets, f, facts) if self.packets else (0, 0)
-        return SlownessVerdict(self.cause, why, self.share(f), self.whole, packets, self.confidence)
+        sentence, place = self.row["sentence"], self.row["packets"]
+        names = re.findall(r"{(\w+)}", sentence)
+        why = sentence.format(**{name: WORDS[name](f, facts) for name in names})
+        packets = _packets(place, f, facts) if place else (0, 0)
+        texts = (self.row[name] for name in ("share_of", "confidence", "beginning", "remedy"))
+        return SlownessVerdict(self.cause, why, self.share(f), packets, *texts)
 
 
 def verdict(facts: ConnectionFacts) -> SlownessVerdict:
@@ -507,13 +510,12 @@ _CONDITIONS: Mapping[str, _Condition] = {
 
 
 def _rules(stage: str) -> tuple[CauseRule, ...]:
-    texts = ("sentence", "share_of", "packets", "confidence", "rule")
     return tuple(
         CauseRule(
             Cause[row["cause"]],
             *_CONDITIONS[row["rule"]],
             stage != "limit" or bool(row["anywhere"]),
-            *(row[name] for name in texts),
+            row,
         )
         for row in TABLE
         if row["stage"] == stage

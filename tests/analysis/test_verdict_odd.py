@@ -203,6 +203,7 @@ def test_the_time_after_the_last_data_is_idle(look: Look) -> None:
     assert quick.cause == Cause.BRIEF and quick.because.endswith(" of 5 s")
     slow = judged(look, turns(1e-4, 60.0, (0.001, 2.0)))
     assert slow.cause == Cause.SERVER and "(100 % of transfer time" in slow.sentence
+    assert "what delays an answer" in slow.sentence
     idle = judged(look, turns(0.01, 30.0, (0.02, 0.02), (3.0, 0.02)))
     assert idle.cause == Cause.IDLE
     assert idle.because.startswith("idle, 29.9 s of 30 s in which no answer was due; its last data")
