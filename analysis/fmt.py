@@ -104,10 +104,16 @@ def spread(values: Sequence[float]) -> str:
     return written(median(values)) + (f" ({low} to {high})" if low != high else "")
 
 
+_COUNTABLE = re.compile(
+    r"(mean|median|slowest|fastest|least|greatest|sum|\d+th"
+    r"|rate|time|completion|smoothed|congestion) "
+)
+
+
 def called(metric: Metric) -> str:
-    """The metric's title inside a sentence; a name such as Jain's keeps its capital."""
-    first = metric.title.partition(" ")[0]
-    return metric.title if first.endswith("'s") else metric.title[:1].lower() + metric.title[1:]
+    """The metric's title inside a sentence, such as "the slowest second" or "Jain's index"."""
+    first, title = metric.title.partition(" ")[0], metric.title[:1].lower() + metric.title[1:]
+    return metric.title if first.endswith("'s") else "the " * bool(_COUNTABLE.match(title)) + title
 
 
 def verb(metric: Metric) -> str:

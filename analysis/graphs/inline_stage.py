@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from typing import Literal
 
 import numpy as np
 
+from analysis import rendering
 from analysis.fmt import rate, seconds
-from analysis.graphs.layers import BLACK, BLUE, GREEN, PURPLE, RETRANSMITTED, VERMILLION
+from analysis.graphs import layers
 from analysis.graphs.stored import FRAME_HEADERS, Columns, StagedTrial
 from analysis.table import Truths, Whole
 
@@ -27,13 +29,15 @@ def stage_frames(trials: Sequence[StagedTrial]) -> str:
     """Return a strip for each trial at the first retransmission of any."""
     time = first_repair(trials)
     return "".join(
-        f'<p class="stage-name">{escape(each.label)}</p>{StageFrame(each, time).drawn}'
+        f'<p class="stage-name">{escape(each.label)}</p>'
+        f'<svg class="first stage-first" viewBox="0 0 {STAGE_WIDE} {_HIGH}" role="img"'
+        f' aria-label="One moment of the stage">{StageFrame(each, time).drawn()}</svg>'
         for each in trials
     )
 
 
 def _is_again(sent: Columns) -> Truths:
-    return np.asarray(np.isin(sent["kind"], list(RETRANSMITTED)) & (sent["length"] > 0))
+    return np.asarray(np.isin(sent["kind"], list(layers.RETRANSMITTED)) & (sent["length"] > 0))
 
 
 class StageFrame:
@@ -60,58 +64,34 @@ class StageFrame:
         self.queue = _LEFT + room * part
         self.wire = self.queue + self.slots * _SLOT
 
-    @property
-    def moving(self) -> Iterator[str]:
-        yield from (*self._acks(), *self._packets())
-        if self.shape.rate:
-            waiting = int(((self.join <= self.time) & (self.time < self.leave)).sum())
-            yield self._label(self.queue, self.wire, f"queue {waiting} of {self.shape.queue}")
+    def drawn(self, part: Literal["all", "still", "moving"] = "all") -> str:
+        """Return the elements of an SVG."""
+        context = {
+            "frame": self,
+            "part": part,
+            "delay": seconds(self.delay),
+            "rate": rate(self.shape.rate) if self.shape.rate else "",
+            "colours": layers,
+            "left": _LEFT,
+            "right": _RIGHT,
+            "data": _DATA,
+            "ack": _ACK,
+            "high": _HIGH,
+        }
+        return rendering.render("stage/frame.html", context)
 
     @property
-    def drawn(self) -> str:
-        return (
-            f'<svg class="first stage-first" viewBox="0 0 {STAGE_WIDE} {_HIGH}" role="img"'
-            f' aria-label="One moment of the stage">{"".join((*self.still, *self.moving))}</svg>'
-        )
+    def waiting(self) -> int:
+        return int(((self.join <= self.time) & (self.time < self.leave)).sum())
 
     @property
-    def still(self) -> Iterator[str]:
-        nodes = self.shape.nodes
-        for x, y, wide, high in (
-            (_LEFT, _DATA - 13, self.queue - _LEFT, 26),
-            (self.wire, _DATA - 7, _RIGHT - self.wire, 14),
-            (_LEFT, _ACK - 5, _RIGHT - _LEFT, 10),
-        ):
-            yield f'<rect class="pipe" x="{x:.0f}" y="{y}" width="{wide:.0f}" height="{high}"/>'
-        for x, top, wide, high in (
-            (0.5, 14.5, _LEFT - 6.0, _HIGH - 30),
-            (_RIGHT + 5.5, 14.5, 124.0, _HIGH - 30),
-            (self.queue, _DATA - 15.0, self.wire - self.queue, 30),
-        ):
-            yield f'<rect class="end" x="{x:.1f}" y="{top}" width="{wide:.0f}" height="{high}"/>'
-        yield f'<text x="7" y="32">{escape(nodes[0])}</text>'
-        yield f'<text x="{_RIGHT + 12}" y="32">{escape(nodes[-1])}</text>'
-        if self.shape.rate:
-            yield self._label(_LEFT, self.queue, f"delay {seconds(self.delay)}")
-            yield self._label(self.wire, _RIGHT, rate(self.shape.rate))
-
-    @staticmethod
-    def _label(left: float, right: float, words: str) -> str:
-        middle = f'x="{(left + right) / 2:.0f}" y="{_DATA - 20}" text-anchor="middle"'
-        return f"<text {middle}>{words}</text>"
-
-    def _packets(self) -> Iterator[str]:
-        is_again, rank = _is_again(self.staged.sent), 0
-        is_lost = self.arrived < 0
+    def packets(self) -> Iterator[tuple[float, float, bool, bool]]:
+        """Yield the place of each, and whether it is sent again or lost."""
+        is_again, is_lost, rank = _is_again(self.staged.sent), self.arrived < 0, 0
         until = np.where(is_lost, self.sent + self.fall, self.arrived)
         for at in np.flatnonzero((self.sent <= self.time) & (self.time < until)):
             rank += bool(self.join[at] <= self.time < self.leave[at])
-            colour, size = (VERMILLION, 15) if is_again[at] else (BLUE, 9)
-            x, y = self._place(int(at), rank)
-            dot = f'stroke-width="{size}" stroke-linecap="round" d="M{x:.0f} {y:.0f}h0"'
-            yield f'<path stroke="{colour}" {dot}/>'
-            if is_lost[at]:
-                yield f'<path stroke="{BLACK}" d="M{x - 5:.0f} {y - 5:.0f}l10 10m0 -10l-10 10"/>'
+            yield *self._place(int(at), rank), bool(is_again[at]), bool(is_lost[at])
 
     def _place(self, at: int, rank: int) -> tuple[float, float]:
         time, sent, join, leave = self.time, self.sent[at], self.join[at], self.leave[at]
@@ -127,12 +107,12 @@ class StageFrame:
         passed = (time - leave) / max(1, self.arrived[at] - leave)
         return self.wire + passed * (_RIGHT - self.wire), _DATA
 
-    def _acks(self) -> Iterator[str]:
+    @property
+    def acks(self) -> Iterator[tuple[float, bool]]:
+        """Yield where each is along its way, and whether it has SACK blocks."""
         sent: Whole = self.staged.acks["sent"]
         arrived: Whole = self.staged.acks["arrived"]
         with_blocks = {*self.staged.blocks["ack"].tolist()}
         for at in np.flatnonzero((sent <= self.time) & (self.time < arrived)):
             passed = (self.time - sent[at]) / max(1, arrived[at] - sent[at])
-            x = _RIGHT - passed * (_RIGHT - _LEFT)
-            colour, bar = (PURPLE, "m12 -6h3v12h-3z") if at in with_blocks else (GREEN, "")
-            yield f'<path fill="{colour}" d="M{x - 6:.0f} {_ACK}l10 -5v10z{bar}"/>'
+            yield _RIGHT - passed * (_RIGHT - _LEFT), at in with_blocks

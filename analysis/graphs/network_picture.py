@@ -1,10 +1,10 @@
 """The network of a run as a picture: nodes, links as thick as their rate, their settings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 from math import log10
 
+from analysis import rendering
 from topologies.spec import Link, TopologySpec
 
 _COLUMN, _ROW = 184, 62  # px between nodes
@@ -35,19 +35,28 @@ def network_picture(network: TopologySpec) -> str:
     places = {name: box.place for box in boxes for name in box.names}
     left, top = (min(place[axis] for place in places.values()) for axis in (0, 1))
     right, low = (max(place[axis] for place in places.values()) for axis in (0, 1))
-    width, height = right - left + _WIDE + 2 * _EDGE, low - top + _HIGH + 2 * _EDGE + 34
-    corner = f"{left - _WIDE / 2 - _EDGE:g} {top - _HIGH / 2 - _EDGE - 20:g}"
-    drawn = [*_links(network, places), *(_drawn(box) for box in boxes)]
-    links = ", ".join(
-        f"{link.left} to {link.right}" + (f" ({'; '.join(words)})" if words else "")
-        for link in network.links[:8]
-        for words in (_settings(link),)
-    )
-    return (
-        f'<svg class="network" viewBox="{corner} {width:g} {height:g}" role="img"'
-        f' aria-label="The network: {escape(links)}" style="max-width: {width:g}px">'
-        f"{''.join(drawn)}</svg>"
-    )
+    joined: dict[tuple[Place, Place], Link] = {}
+    for link in network.links:
+        joined.setdefault((places[link.left], places[link.right]), link)
+    context = {
+        "boxes": boxes,
+        "links": [
+            (start, end, _thickness(link), _settings(link, end[0] >= start[0]))
+            for (start, end), link in joined.items()
+        ],
+        "described": [
+            f"{link.left} to {link.right}" + (f" ({'; '.join(words)})" if words else "")
+            for link in network.links[:8]
+            for words in [_settings(link)]
+        ],
+        "left": left - _WIDE / 2 - _EDGE,
+        "top": top - _HIGH / 2 - _EDGE - 20,
+        "width": right - left + _WIDE + 2 * _EDGE,
+        "height": low - top + _HIGH + 2 * _EDGE + 34,
+        "wide": _WIDE,
+        "high": _HIGH,
+    }
+    return rendering.render("network.html", context)
 
 
 def _boxes(network: TopologySpec) -> Iterable[_Box]:
@@ -85,38 +94,13 @@ def _spine(network: TopologySpec) -> list[str]:
     return longest if longest[0] == hosts[0] else longest[::-1]
 
 
-def _links(network: TopologySpec, places: dict[str, Place]) -> Iterable[str]:
-    drawn = set[tuple[Place, Place]]()
-    for link in network.links:
-        ends = places[link.left], places[link.right]
-        if ends not in drawn:
-            drawn.add(ends)
-            yield _link(link, *ends)
-
-
-def _link(link: Link, start: Place, end: Place) -> str:
+def _thickness(link: Link) -> float:
+    """By the logarithm of the rate: 100 kbit/s is thin, 1 Gbit/s thick."""
     channel = link.rightward or link.leftward
-    (x1, y1), (x2, y2) = start, end
-    kind = "cable" if channel is None else "pipe"
-    width = _THIN
-    if channel:  # by the logarithm of the rate: 100 kbit/s is thin, 1 Gbit/s thick
-        share = (log10(channel.bandwidth.base) - 5) / 4
-        width = round(_THIN + 1 + (_THICK - _THIN - 1) * min(1.0, max(0.0, share)), 1)
-    line = (
-        f'<line class="{kind}" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"'
-        f' stroke-width="{width:g}"/>'
-    )
-    return line + "".join(_words(_settings(link, x2 >= x1), (x1 + x2) / 2, (y1 + y2) / 2, x1 == x2))
-
-
-def _words(lines: Sequence[str], x: float, y: float, upright: bool) -> Iterable[str]:
-    """Yield the lines above and below a link, or at the right of one that is upright."""
-    for at, line in enumerate(lines):
-        if upright:
-            place = f'class="right" x="{x + 10:g}" y="{y + 13 * (at - 1) + 4:g}"'
-        else:
-            place = f'x="{x:g}" y="{y - 10 if at == 0 else y + 5 + 13 * at:g}"'
-        yield f"<text {place}>{escape(line)}</text>"
+    if channel is None:
+        return _THIN
+    share = (log10(channel.bandwidth.base) - 5) / 4
+    return round(_THIN + 1 + (_THICK - _THIN - 1) * min(1.0, max(0.0, share)), 1)
 
 
 def _settings(link: Link, is_rightward: bool = True) -> list[str]:
@@ -133,16 +117,3 @@ def _settings(link: Link, is_rightward: bool = True) -> list[str]:
         way = "\N{RIGHTWARDS ARROW} " if arrives_right else "\N{LEFTWARDS ARROW} "
     lines = [f"{way}{channel.bandwidth}{delay}", ", ".join(second), f"{queue} {channel.queue}"]
     return [line for line in lines if line]
-
-
-def _drawn(box: _Box) -> str:
-    x, y = box.place
-    corner = 6 if box.kind == "host" else _HIGH / 2
-    count = f"{len(box.names)} hosts</text>"
-    several = f'<text class="count" x="{x:g}" y="{y + _HIGH / 2 + 14:g}">{count}'
-    return (
-        f'<rect class="{box.kind}" x="{x - _WIDE / 2:g}" y="{y - _HIGH / 2:g}" width="{_WIDE}"'
-        f' height="{_HIGH}" rx="{corner:g}"/>'
-        f'<text class="name" x="{x:g}" y="{y + 5:g}">{escape(box.label)}</text>'
-        + (several if len(box.names) > 1 else "")
-    )

@@ -24,8 +24,7 @@ from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import BROKEN, CHECK, Terminal, text_table
 from analysis.reporting import endings, over_seeds, run_graphs, studies
 from analysis.reporting.answers import Answer, enough, in_comparison, repeat_command
-from analysis.reporting.claim_picture import claim_picture
-from analysis.reporting.effects import RunEffect, effect_of, goodput
+from analysis.reporting.effects import RunEffect, claim_picture, effect_of, goodput
 from analysis.reporting.flows import responding, waiting
 from analysis.reporting.run_distributions import responses
 from analysis.reporting.run_graphs import run_stage

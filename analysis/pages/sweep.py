@@ -19,7 +19,7 @@ from analysis.pages.sweep_graphs import graphs
 from analysis.records.json_reader import Problems, printable
 from analysis.records.spec_file import checked_row
 from analysis.rendering import Terminal, text_table
-from analysis.reporting.effects import SweepEffect, made_of
+from analysis.reporting.effects import SweepEffect, swept_cells
 from analysis.reporting.studies import ReportOf, plain, setting_words
 from analysis.reporting.tables import Listing
 from analysis.statistics.comparisons import (
@@ -92,7 +92,7 @@ def make_sweep_report(
     problems, folder = Problems(), out or path
     sweep = read_sweep(path, problems, metric)
     samples, study = read_samples(sweep, problems), report_of(sweep.experiment)
-    comparisons = compare(sweep, samples)
+    comparisons, cells = compare(sweep, samples), swept_cells(sweep)
     rows = tuple(
         judge_row(checked_row(entry, sweep.experiment, problems))
         for entry in sweep.facts.published.rows
@@ -104,8 +104,8 @@ def make_sweep_report(
         tuple(problems.found),
         folder / "sweep.html",
         PublishedNumbers(rows, sweep.facts.published.note),
-        made_of(sweep, study.sweep_listings) or (),
-        made_of(sweep, study.sweep_effect),
+        study.sweep_listings(sweep, cells) if study.sweep_listings and cells is not None else (),
+        study.sweep_effect(sweep, cells) if study.sweep_effect and cells is not None else None,
     )
     rendering.write(folder, _files(report), "report FOLDER")
     return report

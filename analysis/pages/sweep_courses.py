@@ -111,11 +111,8 @@ _HALF = 0.38
 
 def shares(sweep: SweepRecord) -> GraphGroup | None:
     """Return stacked shares of the goodput; None for a single flow or unreadable rows."""
-    try:
-        runs = {cell.place: cell.runs for cell in swept_cells(sweep)}
-        flows = dict.fromkeys(row["flow"] for cell in runs.values() for run in cell for row in run)
-    except (OSError, KeyError, ValueError, TypeError, StrangeFile):
-        return None
+    runs = {cell.place: cell.runs for cell in swept_cells(sweep) or ()}
+    flows = dict.fromkeys(row["flow"] for cell in runs.values() for run in cell for row in run)
     if len(flows) < 2:
         return None
     stacked, shape = lines_of(list(flows)), sweep_layout.for_runs(sweep)

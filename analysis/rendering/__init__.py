@@ -94,6 +94,8 @@ def _environment(*, is_html: bool) -> Environment:
     )
     environment.filters |= {
         "markdown": _markdown,
+        "g": "{:g}".format,
+        "px": "{:.0f}".format,
         "before_range": lambda cell: cell.partition(" (")[0],
         "range": lambda cell: "".join(cell.partition(" (")[1:]).strip(),  # a separate line
     }

@@ -267,7 +267,8 @@ def boxes(results: RunResults, metric: Metric | None = None) -> GraphGroup | Non
     """Return a box for each condition, or of each flow's goodput; None without three values."""
     if metric is not None:
         found = [(c.label, results.values(metric, c)) for c in results.run.conditions]
-        panels, axis, title = [("", found)], axis_for(called(metric), metric.unit), metric.title
+        axis, title = axis_for(called(metric).removeprefix("the "), metric.unit), metric.title
+        panels = [("", found)]
     else:
         panels = [
             (heading, [(line.words, _goodput(line)) for line in lines])

@@ -1,17 +1,26 @@
-"""Report of a study: its module `report` has it as `REPORT`; the plain report is for all others."""
+"""Report of a study: its module `report` has it as `REPORT`; the plain report is for all others.
+
+Answers may come from a template, answers.j2 next to the module. A question is a line that begins
+with `## `; a blank line ends a paragraph, of which lines are joined. `facts(...)` names the
+quantities of an answer's table. A template has the names of the report's module, `results`,
+`conditions`, and the functions of analysis.reporting.answers without their argument `results`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, StrictUndefined, Template
 from msgspec import structs
 
 from analysis.flows.columns import table_rows
-from analysis.fmt import NOTHING
+from analysis.fmt import NOTHING, listed, spread, written
 from analysis.graphs.layers import GraphGroup
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import metric
@@ -19,15 +28,87 @@ from analysis.measures.results import RunResults, expressions
 from analysis.measures.selection import RunFacts
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord
-from analysis.reporting import run_graphs
+from analysis.records.spec_file import RunCondition
+from analysis.reporting import answers, run_graphs
 from analysis.reporting.answers import Answer, claim_of_run
 from analysis.reporting.tables import Listing, Q, ReportQuantity, ReportTable, build_row
-from analysis.reporting.written_answers import answers_from
 from analysis.statistics.claims import ClaimVerdict
 from topologies.units import Duration
 
 if TYPE_CHECKING:
     from analysis.reporting.effects import MakeEffect, MakeListings
+
+
+_OF_A_RUN = ("called", "causes", "each", "middle", "more_repetitions", "parameter", "ratios")
+_TABLE = re.compile(r"\0(\d+)")
+_UNREAD = "The files that show this could not be read."
+
+
+def answers_from(file: str, names: Mapping[str, Any]) -> Callable[[RunResults], tuple[Answer, ...]]:
+    """Return the answers of a report, by answers.j2 next to its `file` and the module's names."""
+    template = _template(file, "answers.j2")
+
+    def made(results: RunResults) -> tuple[Answer, ...]:
+        tables: list[tuple[ReportQuantity, ...]] = []
+
+        def facts(*quantities: ReportQuantity) -> bytes:
+            tables.append(quantities)
+            return b"\0%d" % (len(tables) - 1)  # no text of a run, which `_shown` would clean
+
+        def middles(condition: RunCondition, *quantities: ReportQuantity) -> list[float | None]:
+            return [answers.middle(results, quantity, condition) for quantity in quantities]
+
+        own = {"facts": facts, "middles": middles}
+        text = template.render({**names, **_common(results), **own})
+        return tuple(_answer(results, part, tables) for part in text.split("\n## ")[1:])
+
+    return made
+
+
+def notes_from(file: str, names: Mapping[str, Any]) -> Callable[[RunResults], tuple[str, ...]]:
+    """Return the notes of a report's table, by notes.j2 next to its `file`, a paragraph each."""
+    template = _template(file, "notes.j2")
+    return lambda results: _paragraphs(template.render({**names, **_common(results)}))
+
+
+def _template(file: str, name: str) -> Template:
+    return _environment().from_string(Path(file).with_name(name).read_text("utf-8"))
+
+
+def _common(results: RunResults) -> dict[str, Any]:
+    bound = {name: partial(getattr(answers, name), results) for name in _OF_A_RUN}
+    facts = {"results": results, "conditions": results.run.conditions, "figure": answers.figure}
+    return {**bound, **facts, "listed": listed, "written": written, "spread": spread}
+
+
+def _paragraphs(text: str) -> tuple[str, ...]:
+    parts = (part.strip().replace("\n", " ") for part in re.split(r"\n{2,}", text))
+    return tuple(filter(None, parts))
+
+
+def _answer(results: RunResults, text: str, tables: list[tuple[ReportQuantity, ...]]) -> Answer:
+    question, _, rest = text.partition("\n")
+    parts = _paragraphs(rest)
+    named = [tables[int(match[1])] for part in parts if (match := _TABLE.fullmatch(part))]
+    paragraphs = tuple(part for part in parts if not _TABLE.fullmatch(part))
+    facts = answers.facts(results, *named[0]) if named else ()
+    return Answer(question, paragraphs or (_UNREAD,), facts)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+    )
+
+
+def _shown(value: object) -> object:
+    """Return lists as paragraphs, facts as their mark, and texts of a run in one line."""
+    if isinstance(value, bytes):
+        return f"\n\n{value.decode()}\n\n"
+    if isinstance(value, list | tuple):
+        return "\n\n".join(str(_shown(each)) for each in value)
+    return value.replace("\n", " ").replace("\0", " ") if isinstance(value, str) else value
 
 
 def plain_table(results: RunResults) -> ReportTable:

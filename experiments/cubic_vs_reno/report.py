@@ -25,9 +25,8 @@ from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import middle, side_by_side
 from analysis.reporting.flows import rates_of_flows, sharing
 from analysis.reporting.run_graphs import all_graphs
-from analysis.reporting.studies import StudyReport
+from analysis.reporting.studies import StudyReport, answers_from
 from analysis.reporting.tables import Listing, Quantities
-from analysis.reporting.written_answers import answers_from
 
 Q = Quantities(__file__)
 

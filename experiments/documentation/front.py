@@ -75,14 +75,14 @@ def _stage(run: Path) -> str:
         moments = [StageFrame(trial, begin + _STEP * frame) for frame in range(_FRAMES)]
         parts.append(f'<g transform="translate(0 {176 * at})">')
         parts.append(f'<text class="name" x="6" y="12">{escape(trial.label)}</text>')
-        parts += moments[0].still
+        parts.append(moments[0].drawn("still"))
         for number, moment in enumerate(moments):
             times = f"0;{number / _FRAMES:.3f};{(number + 1) / _FRAMES:.3f}"
             parts.append(
                 f'<g visibility="{"hidden" if number else "visible"}">'
                 f'<animate attributeName="visibility" values="hidden;visible;hidden"'
                 f' keyTimes="{times}" dur="{_SHOWN * _FRAMES:g}s" calcMode="discrete"'
-                f' repeatCount="indefinite"/>{"".join(moment.moving)}</g>'
+                f' repeatCount="indefinite"/>{moment.drawn("moving")}</g>'
             )
         parts.append("</g>")
     return _whole(STAGE_WIDE, 176 * len(trials), parts)

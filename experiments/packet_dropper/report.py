@@ -12,9 +12,8 @@ from analysis.measures.results import RunResults
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.reporting.answers import called, middle, parameter
 from analysis.reporting.effects import SweptCell, varied
-from analysis.reporting.studies import StudyReport
+from analysis.reporting.studies import StudyReport, answers_from
 from analysis.reporting.tables import Listing, Quantities, published_rows
-from analysis.reporting.written_answers import answers_from
 from experiments.packet_dropper import ON_THE_LINK
 
 REPETITIONS = 10  # columns of elapsed times: as many as were published
@@ -66,7 +65,7 @@ def by_share(sweep: SweepRecord, swept: Sequence[SweptCell]) -> tuple[Listing, .
         first = cell.runs[0][0]
         own = {name: str(value) for name, value in first.items() if value is not None}
         settings = sweep.parameters | own
-        requests = float(settings.get("requests", 0))
+        requests = _number(settings.get("requests", ""))
         if times := published_times(settings):
             rows.setdefault(f"published, {settings['loss']}", cells(times, requests))
         ours = [row["client_seconds"] for run in cell.runs for row in run]
@@ -93,8 +92,11 @@ def listings(results: RunResults) -> tuple[Listing, ...]:
 
 
 def _requests(results: RunResults) -> float:
-    requests = parameter(results, "requests")
-    return float(requests) if requests.isdigit() else 0.0
+    return _number(parameter(results, "requests"))
+
+
+def _number(requests: str) -> float:
+    return float(requests) if requests.isdecimal() else 0.0
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:

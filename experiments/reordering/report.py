@@ -7,9 +7,8 @@ from analysis.measures.metrics import metric
 from analysis.measures.results import Measured, RunResults
 from analysis.reporting.answers import parameter
 from analysis.reporting.run_graphs import all_graphs as usual
-from analysis.reporting.studies import StudyReport
+from analysis.reporting.studies import StudyReport, answers_from
 from analysis.reporting.tables import Listing, Quantities
-from analysis.reporting.written_answers import answers_from
 from experiments.study.reports import by_condition
 
 Q = Quantities(__file__)

@@ -9,10 +9,9 @@ from analysis.measures.metrics import PAUSE, metric
 from analysis.measures.results import RunResults
 from analysis.reporting import studies
 from analysis.reporting.answers import Answer
-from analysis.reporting.studies import StudyReport
+from analysis.reporting.studies import StudyReport, answers_from, notes_from
 from analysis.reporting.tables import Q as q
 from analysis.reporting.tables import ReportQuantity, ReportTable, build_row, read_published
-from analysis.reporting.written_answers import answers_from, notes_from
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity, Rate, Share, Size
 

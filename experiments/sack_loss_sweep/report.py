@@ -63,7 +63,8 @@ def measured_lines(sweep: SweepRecord, cells: Sequence[SweptCell]) -> list[LossL
         return []
     runs: dict[tuple[str, float], list[Row]] = defaultdict(list)
     for row in (row for cell in cells for run in cell.runs for row in run):
-        runs[row["condition"], row["loss_percent"]].append(row)
+        if None not in map(row.get, ("loss_percent", "resent_percent", *_RATES)):
+            runs[row["condition"], row["loss_percent"]].append(row)
     conditions = {name for name, _ in runs}
     lines = []
     for name in ("sack_off", "sack_on"):

@@ -23,9 +23,8 @@ from analysis.measures.sweep_folder import SweepRecord
 from analysis.reporting.answers import called, middle, parameter, side_by_side
 from analysis.reporting.effects import Row, SweepEffect, SweptCell, flow_value, over_runs, varied
 from analysis.reporting.flows import rates_of_flows, sharing
-from analysis.reporting.studies import StudyReport
+from analysis.reporting.studies import StudyReport, answers_from
 from analysis.reporting.tables import Listing, Quantities
-from analysis.reporting.written_answers import answers_from
 
 
 def by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> tuple[Listing, ...]:

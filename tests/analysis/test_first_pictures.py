@@ -14,7 +14,7 @@ from analysis.measures.expressions import parse
 from analysis.measures.metrics import is_metric, metric
 from analysis.measures.results import FlowMeasures, Measured, RunResults
 from analysis.records.run_directory import run_of
-from analysis.reporting.claim_picture import claim_picture
+from analysis.reporting.effects import claim_picture
 from experiments.spec import ExperimentSpec, Subject
 from experiments.study.catalogue import catalogue
 from topologies.data import to_data

@@ -52,6 +52,17 @@ def test_every_published_line_is_found_beside_ours(table: Listing) -> None:
     assert table.rows[1][6:] == ("0.0175471", "556", "908.62", "957")
 
 
+def test_a_run_without_a_value_leaves_its_line_out(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path)
+    rows = pl.read_csv(folder / "rows.csv")
+    is_one = (pl.col("loss") == "0.5%") & (pl.col("condition") == "sack_on")
+    known = pl.when(~is_one).then(pl.col("resent_percent"))
+    rows.with_columns(known.alias("resent_percent")).write_csv(folder / "rows.csv")
+    (listing,) = make_sweep_report(folder).listings
+    assert [row[1] for row in listing.rows if row[0] == "1"].count("0.5") == 0
+    assert len(listing.rows) == 13
+
+
 def test_the_published_lines_give_the_published_answers() -> None:
     """The author's own: 5 % go at 0.034 % of retransmissions without SACK, at 0.51 % with; of a
     second at 0.0019 %.

@@ -16,10 +16,11 @@ import pytest
 from analysis.measures.metrics import columns, metric
 from analysis.measures.sweep_folder import read_sweep
 from analysis.pages.run import RunReport, print_report
+from analysis.pages.sweep import make_sweep_report
 from analysis.records import output
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
-from analysis.reporting.effects import made_of
+from analysis.reporting.effects import swept_cells
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, Q, published_rows
 from experiments.packet_dropper import report as packet_dropper
@@ -219,7 +220,10 @@ def swept(
         "status": "complete",
     }
     (folder / "sweep.json").write_text(json.dumps(facts))
-    return made_of(read_sweep(folder, Problems()), report_of(experiment).sweep_listings) or ()
+    sweep, make = read_sweep(folder, Problems()), report_of(experiment).sweep_listings
+    cells = swept_cells(sweep)
+    assert make and cells
+    return make(sweep, cells)
 
 
 def test_a_sweep_of_queues_has_a_row_for_each(tmp_path: Path) -> None:
@@ -251,8 +255,16 @@ def test_a_sweep_of_the_dropper_has_the_originals_lines(tmp_path: Path) -> None:
 def test_broken_rows_give_no_table(tmp_path: Path) -> None:
     assert swept(tmp_path, "udp_fairness", [{"level": "a", "seed": 1, "flow": "udp"}], {})
     (tmp_path / "rows.csv").write_text("level,seed\na\n")
-    sweep = read_sweep(tmp_path, Problems())
-    assert made_of(sweep, report_of("udp_fairness").sweep_listings) is None
+    assert swept_cells(read_sweep(tmp_path, Problems())) is None
+
+
+def test_a_fault_of_a_study_is_not_taken_for_broken_rows(tmp_path: Path) -> None:
+    def broken(*_: object) -> tuple[Listing, ...]:
+        raise ValueError("a fault of the study")
+
+    swept(tmp_path, "udp_fairness", [{"level": "a", "seed": 1, "flow": "udp"}], {})
+    with pytest.raises(ValueError, match="a fault of the study"):
+        make_sweep_report(tmp_path, None, lambda _: StudyReport(sweep_listings=broken))
 
 
 @pytest.mark.parametrize(

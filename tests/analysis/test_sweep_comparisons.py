@@ -65,6 +65,7 @@ def test_figures_have_the_digits_that_the_interval_supports() -> None:
 def test_metrics_are_called_by_grammatical_names() -> None:
     named = {metric.name: f"{called(metric)} {verb(metric)}" for metric in columns().values()}
     assert named["goodput_kbit_s"] == "goodput at the receiver is"
+    assert named["mean_second_kbit_s"] == "the mean of the seconds' rates at the sender is"
     assert named["timeouts"] == "retransmission time-outs of all senders are"
     assert named["jain_index"] == "Jain's fairness index of the flows' goodput is"
 

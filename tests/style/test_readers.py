@@ -32,7 +32,7 @@ OTHER_FILES = {
     "analysis/flows/reader.py": "a pipe that is named on the command line",
     "analysis/measures/metrics.py": "the package's own list of counters",
     "analysis/reporting/tables.py": "a study's own table",
-    "analysis/reporting/written_answers.py": "templates of the package and its studies",
+    "analysis/reporting/studies.py": "templates of the package and its studies",
     "analysis/rendering/__init__.py": "files that are written",
     "labs/definition/catalogue.py": "the package's own labs",
     "labs/instructor/lint.py": "the package's own texts",
