@@ -55,7 +55,6 @@ def verdict_on_claim(
 
 
 PAGES = ("answers.md", "report.html")
-TEMPLATES = (*PAGES, "share.html")
 SHARED = "stage.html"  # the stage alone, to hand on
 
 

@@ -51,7 +51,7 @@ def _put(path: Path, content: Content) -> None:
 
 def render(name: str, context: dict[str, Any]) -> str:
     """Everything from files is untrusted: HTML is escaped by Jinja, Markdown by `_markdown`."""
-    text = _environment(is_html=name.endswith(".html")).get_template(name).render(context)
+    text = _environment().get_template(name).render(context)
     return _CODE.sub(lambda match: _INDENT.sub("\n", match[0]), text)
 
 
@@ -66,28 +66,20 @@ def with_code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False)))
 
 
-def load(name: str) -> None:
-    """Compile a template and all that it includes, before there is anything to render."""
-    from jinja2 import meta
-
-    environment = _environment(is_html=name.endswith(".html"))
-    assert environment.loader is not None
-    waiting, compiled = {name}, set[str]()
-    while waiting:
-        compiled.add(current := waiting.pop())
-        environment.get_template(current)
-        source, _, _ = environment.loader.get_source(environment, current)
-        included = meta.find_referenced_templates(environment.parse(source))
-        waiting |= {name for name in included if name} - compiled
+def load() -> None:
+    """Compile all templates of pages before there is anything to render."""
+    environment = _environment()
+    for name in environment.list_templates():
+        environment.get_template(name)
 
 
 @cache
-def _environment(*, is_html: bool) -> Environment:
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader(__package__),
-        autoescape=is_html,
+        autoescape=lambda name: name is None or not name.endswith(".md"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

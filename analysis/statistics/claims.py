@@ -13,17 +13,7 @@ from statistics import median
 from typing import Any, Literal
 
 from analysis.fmt import decimals, fixed, probability, signed, written
-from analysis.statistics.paired_tests import (
-    COPIES,
-    FEWEST,
-    Paired,
-    are_copies,
-    estimate,
-    interval,
-    median_interval,
-    paired,
-    seen_of,
-)
+from analysis.statistics import paired_tests
 
 
 class ClaimWord(StrEnum):
@@ -87,9 +77,9 @@ class ComparedSamples:
     trajectories: Trajectories = None
 
     @property
-    def paired(self) -> Paired | None:
+    def paired(self) -> paired_tests.Paired | None:
         """The first compared with the second."""
-        return paired(self.values[1], self.values[0], self.trajectories)
+        return paired_tests.paired(self.values[1], self.values[0], self.trajectories)
 
     def is_of_first(self, word: str) -> str:
         """Such as "the throughput is larger with SACK on than with SACK off"."""
@@ -169,7 +159,7 @@ def judge_within(
     """The verdict on a claim that `values` lie in a range, perhaps of measured by expected."""
     claim = f"{what} is {claimed.ends} {claimed.expectation}".rstrip()
     measured = [value for value in values if not isnan(value)]
-    around = median_interval(measured)
+    around = paired_tests.median_interval(measured)
     if around is None:
         return _undecided(question, claim, None, count=len(measured))
     least = -inf if claimed.low is None else claimed.low
@@ -181,8 +171,8 @@ def judge_within(
         places = decimals(around.low, around.high)
         low, middle, high = (fixed(figure, places) for figure in figures)
     found = f"median of {around.count} repetitions, 95 % interval {low} to {high}"
-    if are_copies(trajectories or seen_of(measured)):
-        found, ends = f"all {around.count} repetitions, {COPIES}", (None, None)
+    if paired_tests.are_copies(trajectories or paired_tests.seen_of(measured)):
+        found, ends = f"all {around.count} repetitions, {paired_tests.COPIES}", (None, None)
     return ClaimVerdict(
         question,
         claim,
@@ -201,33 +191,33 @@ def _lies(low: float, high: float, least: float, most: float) -> ClaimWord:
 
 
 def _undecided(
-    question: str, claim: str, pair: Paired | None, unit: str = "", count: int = 0
+    question: str, claim: str, pair: paired_tests.Paired | None, unit: str = "", count: int = 0
 ) -> ClaimVerdict:
     """Not shown: there are too few repetitions, or copies of one, which are no sample."""
     count = pair.count if pair else count
-    several = f"{_NUMBERS[min(count, FEWEST)]} repetition{'' if count == 1 else 's'}"
-    sentence = f"{several} cannot show whether {claim}; {_NUMBERS[FEWEST]} can."
+    several = f"{_NUMBERS[min(count, paired_tests.FEWEST)]} repetition{'' if count == 1 else 's'}"
+    sentence = f"{several} cannot show whether {claim}; {_NUMBERS[paired_tests.FEWEST]} can."
     if not count:
         sentence = "no repetition has the figures that the claim is about."
     if pair and pair.copies:
         figure = f"{_estimate(pair, unit)} in all {count} repetitions"
-        sentence = f"the seeds cannot show whether {claim}: {figure}, {COPIES}."
+        sentence = f"the seeds cannot show whether {claim}: {figure}, {paired_tests.COPIES}."
     verdict = ClaimVerdict(question, claim, ClaimWord.NOT_SHOWN, sentence, repetitions=count)
     return replace(verdict, scale=pair.scale, estimate=pair.estimate) if pair else verdict
 
 
 def _decided(
-    question: str, claim: str, word: ClaimWord, sentence: str, pair: Paired
+    question: str, claim: str, word: ClaimWord, sentence: str, pair: paired_tests.Paired
 ) -> ClaimVerdict:
     figures = (pair.estimate, pair.low, pair.high, pair.p, pair.count)
     return ClaimVerdict(question, claim, word, sentence, pair.scale, *figures)
 
 
-def _estimate(pair: Paired, unit: str) -> str:
-    return estimate(pair, unit) + " as large" * (pair.scale == "ratio")
+def _estimate(pair: paired_tests.Paired, unit: str) -> str:
+    return paired_tests.estimate(pair, unit) + " as large" * (pair.scale == "ratio")
 
 
-def _evidence(pair: Paired, unit: str) -> str:
+def _evidence(pair: paired_tests.Paired, unit: str) -> str:
     """Such as "1.3 times as large (10 repetitions, 95 % interval 1.1 to 1.5, p = 0.02)"."""
-    sample = f"{pair.count} repetitions, {interval(pair)}, p {probability(pair.p)}"
+    sample = f"{pair.count} repetitions, {paired_tests.interval(pair)}, p {probability(pair.p)}"
     return f"{_estimate(pair, unit)} ({sample})"

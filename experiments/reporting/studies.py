@@ -13,7 +13,7 @@ from typing import cast
 
 import click
 
-from analysis import flows, graphs, rendering
+from analysis import flows, rendering
 from analysis.__main__ import PageCommand, main, start
 from analysis.graphs.layers import PaperSize
 from analysis.network.verdict import NetworkVerdict, judge_network
@@ -120,9 +120,7 @@ def serve(study: str, descriptor: int) -> RunReport:
 def _load(study: str) -> None:
     """Load all that takes time: the run goes on meanwhile."""
     flows.load_engine()
-    graphs.page("", [])  # the first page compiles its templates
-    for name in run.TEMPLATES:
-        rendering.load(name)
+    rendering.load()
     with suppress(TcplabError):  # which comes again when the report is made, and is told then
         report_of(study)
 

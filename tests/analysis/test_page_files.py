@@ -8,18 +8,15 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from analysis import graphs, rendering
-from analysis.pages.run import TEMPLATES
+from analysis import rendering
 from experiments.reporting.studies import make_report, report_of
 
 
 def test_what_is_loaded_ahead_is_all_that_a_report_needs(
     run_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graphs.page("", [])
     report_of("sack")
-    for name in TEMPLATES:
-        rendering.load(name)
+    rendering.load()
 
     def compile_late(_environment: Environment, _source: str, name: str, *_: Any, **__: Any) -> Any:
         raise AssertionError(f"{name} is compiled when the run is over")
