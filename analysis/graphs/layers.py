@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from analysis.flows import columns
 from analysis.fmt import with_unit
 from analysis.graphs.capture import Numbers
+from topologies.notation import toml_file
 
-BLACK, BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, GREY = (
-    "#000000",
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#E69F00",
-    "#CC79A7",
-    "#56B4E9",
-    "#666666",
-)
+BLACK, BLUE, VERMILLION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
+ORANGE, PURPLE, SKY, GREY = "#E69F00", "#CC79A7", "#56B4E9", "#666666"
+_CAPTIONS = toml_file(Path(__file__).with_name("captions.toml"))
+
+
+def caption(name: str, **words: Any) -> str:
+    """Return a caption or note of captions.toml with these words."""
+    text: str = _CAPTIONS[name]
+    return text.format(**words)
 
 
 Mark = Literal["", "triangle", "circle", "square", "diamond", "cross", "plus", "ring"]

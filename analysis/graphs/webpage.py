@@ -24,7 +24,7 @@ from analysis.graphs.capture import (
     resolution,
 )
 from analysis.graphs.inline import MOST_MARKS, inline, legend
-from analysis.graphs.layers import Graph, Layer, plain, says
+from analysis.graphs.layers import Graph, Layer, caption, plain, says
 from analysis.graphs.stored import StoredGraphs, as_script, latest, stage_of_trips
 from analysis.records.output import SocketSample
 from analysis.table import ColumnTable
@@ -256,21 +256,17 @@ def _first(view: DirectionView, end: float, segments: int) -> str:
 
 
 def _notes(captures: Sequence[Capture], segments: int, run: int) -> list[str]:
+    most, chosen = MOST_CONNECTIONS, HOW_CHOSEN
     notes = [
-        f"Showing {MOST_CONNECTIONS} of {count:,} connections of {capture.label}: {HOW_CHOSEN}. The"
-        " tables have all of them; ./tcplab analyze FILE --connection N --out FOLDER draws others."
+        caption("left_out", shown=most, count=count, label=capture.label, chosen=chosen)
         for capture in captures
-        if (count := len(capture.connection_table)) > MOST_CONNECTIONS
+        if (count := len(capture.connection_table)) > most
     ]
     if segments > FINE_SEGMENTS:
         notes.append("Times are rounded to a microsecond.")
     notes += [_thinning(capture.thinned) for capture in captures if capture.thinned]
     if run > 1:
-        notes.append(
-            f"There are {segments:,} segments. Beyond some zoom, one mark stands for up to"
-            f" {4 * run} neighbours. Lines and rates are of all segments, and every"
-            " retransmission has its own mark."
-        )
+        notes.append(caption("as_runs", segments=segments, most=4 * run))
     return notes
 
 
@@ -278,9 +274,4 @@ def _thinning(rows: ThinnedRows) -> str:
     events = "every retransmission has its own mark"
     if rows.every_event > 1:
         events = f"up to {rows.every_event:,} neighbours of the retransmissions have one"
-    return (
-        f"There are {rows.segments:,} segments. One mark stands for up to {rows.every:,}"
-        " neighbours, of which the least and greatest values stay. Rates and averages are of all"
-        f" segments, and {events}; the distribution of round trips is of one in {rows.every:,}."
-        " ./tcplab analyze FILE --from TIME --to TIME --out FOLDER draws a period in full."
-    )
+    return caption("thinned", segments=rows.segments, every=rows.every, events=events)

@@ -15,7 +15,7 @@ from analysis import rendering
 from analysis.fmt import probability, with_unit, written
 from analysis.graphs import distributions
 from analysis.graphs.inline import board
-from analysis.graphs.layers import BLUE, GREY, VERMILLION, GraphGroup
+from analysis.graphs.layers import BLUE, GREY, VERMILLION, GraphGroup, caption
 from analysis.records.json_reader import read_main
 from analysis.records.spec_file import Provenance
 from analysis.rendering import Terminal, text_table
@@ -273,10 +273,6 @@ def _ratios(report: KernelReport) -> GraphGroup | None:
     if not drawn:
         return None
     old, new = report.names
-    caption = (
-        "A mark is the typical ratio over the seeds, its bar the 95 % interval. Triangles: shown to"
-        " be larger on the second kernel; diamonds: smaller; dots: alike, or not shown to differ."
-    )
     numbers = distributions.extremes([value for _, value in drawn])
     axis = distributions.ratio_axis(f"Linux {new} divided by Linux {old}", numbers)
     looks = {word: (seen, f"{word} on {new}") for word, seen in _LOOKS.items()}
@@ -285,7 +281,7 @@ def _ratios(report: KernelReport) -> GraphGroup | None:
         distributions.verdict_rows(f"ratios_{at}", axis, panel, looks, _ROW)
         for at, panel in enumerate(distributions.in_panels(drawn))
     )
-    return GraphGroup("ratios", f"How Linux {new} differs from {old}", caption, panels)
+    return GraphGroup("ratios", f"How Linux {new} differs from {old}", caption("kernels"), panels)
 
 
 _MOST = 10  # scripts of a kind

@@ -6,7 +6,7 @@ from math import isfinite
 import numpy as np
 
 from analysis.graphs import distributions
-from analysis.graphs.layers import BLUE, GREY, VERMILLION, Axis, Graph, GraphGroup
+from analysis.graphs.layers import BLUE, GREY, VERMILLION, Axis, Graph, GraphGroup, caption
 from analysis.measures.metrics import Metric, columns
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages import sweep_layout
@@ -50,12 +50,9 @@ def differences(
     neutral = float(scale == "ratio")
     graph = distributions.verdict_rows("differences_0", across, values, looks, _ROW, neutral)
     left = len(comparisons) - len(shown)
-    caption = (
-        "Each mark is the typical value over the seeds, its bar the 95 % interval. A bar across"
-        " the upright line leaves the direction open."
-        + (f" {left} of {len(comparisons)} comparisons are in the tables only." if left else "")
-    )
-    return GraphGroup("differences", f"{sweep.metric.title}: differences", caption, (graph,))
+    rest = f" {left} of {len(comparisons)} comparisons are in the tables only." if left else ""
+    title = f"{sweep.metric.title}: differences"
+    return GraphGroup("differences", title, caption("differences") + rest, (graph,))
 
 
 def _size(each: LevelComparison) -> float:
@@ -91,8 +88,8 @@ def metrics_that_differ(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup
         up = box_axis(axis_for(metric.title.lower(), samples.units[metric.name]), values)
         key = f"metric_{metric.name}"
         drawn.append(Graph(key, metric.title, "", below, up, tuple(lines), height=200))
-    caption = "Medians over the seeds of the metrics that differ most; an axis fits its values."
-    return GraphGroup("metrics", "What else differs", caption, tuple(drawn)) if drawn else None
+    words = "Medians over the seeds of the metrics that differ most; an axis fits its values."
+    return GraphGroup("metrics", "What else differs", words, tuple(drawn)) if drawn else None
 
 
 _MAIN = (

@@ -13,7 +13,7 @@ from analysis.pages import sweep_layout
 from analysis.pages.sweep_courses import courses, shares
 from analysis.pages.sweep_differences import differences, metrics_that_differ
 from analysis.pages.sweep_layout import Layout, Levels
-from analysis.reporting.over_seeds import BOX_CAPTION, FEWEST_OF_A_BOX, box_axis
+from analysis.reporting.over_seeds import FEWEST_OF_A_BOX, box_axis
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.paired_tests import FEWEST, Numbers
 from analysis.statistics.sweep_samples import Place, SweepSamples
@@ -81,7 +81,7 @@ def boxes(sweep: SweepRecord, samples: SweepSamples) -> plots.GraphGroup | None:
 
     drawn = shape.graphs("boxes", (plots.named(shape.compared, shape.names), up), draw)
     title = f"{sweep.metric.title}: middle half of the runs"
-    return plots.GraphGroup("boxes", title, BOX_CAPTION + shape.left_out, drawn)
+    return plots.GraphGroup("boxes", title, plots.caption("boxes") + shape.left_out, drawn)
 
 
 def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> plots.Axis:
@@ -123,14 +123,11 @@ def _lines(shape: Layout, across: int, samples: SweepSamples) -> plots.GraphGrou
 def _lines_caption(sweep: SweepRecord, samples: SweepSamples, spacing: str) -> str:
     drawn = "Each mark is a median, each dot one run."
     if samples.intervals:
-        drawn = "Each mark is the median over the seeds, the band its 95 % interval."
+        drawn = plots.caption("intervals")
     elif int(samples.counts.max()) == 1:
         drawn = "Each mark is one run."
     if samples.intervals and sweep.compare is not None:
-        drawn += (
-            " Whether two levels differ is in the table: it compares them seed by seed, so a"
-            " difference can be shown where bands overlap."
-        )
+        drawn += plots.caption("in_the_table")
     return drawn + _seeds(samples) + _SPACING[spacing]
 
 
@@ -195,8 +192,7 @@ def _curves(
 ) -> plots.GraphGroup:
     metric = shape.sweep.metric
     caption = (
-        f"At each value, the share of {of} that had at most this value: further right is larger,"
-        f" steeper is steadier. The mark is the median of the {of}."
+        plots.caption("curves", of=of)
         + (" Each panel has a separate horizontal scale." if len(shape.panels) > 1 else "")
         + shape.left_out
     )

@@ -18,6 +18,7 @@ from analysis.graphs.layers import (
     GraphGroup,
     Layer,
     SeriesLook,
+    caption,
     holding,
     level,
     named,
@@ -99,14 +100,6 @@ QUANTITIES = {
     "window": ("Window", WINDOW),
 }
 """Title and axis of each quantity over time."""
-_MEANINGS = {
-    "rate": (
-        " Rate: bytes that the sender learns to have arrived; without SACK, an ACK that fills a gap"
-        " can report several segments at once."
-    ),
-    "delay": " Queueing delay: the socket's smoothed round trip less the flow's least.",
-    "window": " Window: the congestion window.",
-}
 
 
 @dataclass(frozen=True)
@@ -136,14 +129,14 @@ def series(
         ]
         drawn += banded(name, of_panels, panels.edges)
     title = "Course over all seeds" if seeds > 1 else "Course"
-    caption = series_caption(seeds, quantities)
-    return GraphGroup("series", title, caption, tuple(drawn)) if drawn else None
+    words = series_caption(seeds, quantities)
+    return GraphGroup("series", title, words, tuple(drawn)) if drawn else None
 
 
 def series_caption(seeds: int, quantities: Sequence[str]) -> str:
     """Return what lines and bands are, and the meanings of the quantities."""
     drawn = f"Lines: median of {seeds} seeds; bands: all of them." if seeds > 1 else "One seed."
-    return drawn + "".join(_MEANINGS[name] for name in quantities)
+    return drawn + "".join(map(caption, quantities))
 
 
 def banded(name: str, panels: Sequence[SeriesPanel], edges: Numbers) -> list[Graph]:
@@ -201,8 +194,8 @@ def shares(results: RunResults) -> GraphGroup | None:
         for at, (title, lines) in enumerate(panels.every)
     )
     words = f"Means over {seeds} seeds" if seeds > 1 else "One seed"
-    caption = f"{words} of the acknowledged bytes of each flow, as a share of those of all."
-    return GraphGroup("stacked", "How flows share the link over time", caption, drawn)
+    words += " of the acknowledged bytes of each flow, as a share of those of all."
+    return GraphGroup("stacked", "How flows share the link over time", words, drawn)
 
 
 def _stacked(of_panel: Sequence[DrawnLine], edges: Numbers) -> Iterator[Layer]:
@@ -230,11 +223,8 @@ def delays(results: RunResults) -> GraphGroup | None:
         for at, (title, lines) in enumerate(panels.every)
         for graph in curves(f"delays_{at}", title, DELAY, {x.words: _delays(x) for x in lines})
     )
-    caption = (
-        "The share of samples with at most this delay: the socket's smoothed round trip less the"
-        f" flow's least, of {counted(seeds, 'seed')}. The mark is the median."
-    )
-    return GraphGroup("delays", "Distribution of queueing delay", caption, drawn) if drawn else None
+    words = caption("delays", seeds=counted(seeds, "seed"))
+    return GraphGroup("delays", "Distribution of queueing delay", words, drawn) if drawn else None
 
 
 def _delays(line: DrawnLine) -> Numbers:
@@ -288,7 +278,7 @@ def boxes(results: RunResults, metric: Metric | None = None) -> GraphGroup | Non
         ]
         names = named("", [name for name, _ in boxed])
         drawn.append(Graph(f"boxes_{number}", heading, "", names, axis, tuple(layers)))
-    return GraphGroup("boxes", f"{title} over the seeds", BOX_CAPTION, tuple(drawn))
+    return GraphGroup("boxes", f"{title} over the seeds", caption("boxes"), tuple(drawn))
 
 
 def box_axis(axis: Axis, values: Sequence[float]) -> Axis:
@@ -299,12 +289,6 @@ def box_axis(axis: Axis, values: Sequence[float]) -> Axis:
         return holding(axis, values)
     room = 0.08 * (high - low) or abs(high) / 10 or 1.0
     return replace(axis, zero=False, range=(low - room, high + room))
-
-
-BOX_CAPTION = (
-    "A box is the middle half of the runs, its stroke the median; whiskers end within 1.5 box"
-    " heights; each dot is a run."
-)
 
 
 def axis_for(label: str, unit: str) -> Axis:

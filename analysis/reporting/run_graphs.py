@@ -125,11 +125,7 @@ def _time_sequences(courses: Sequence[DrawnCourse]) -> plots.GraphGroup | None:
     # One height, so that steepness can be compared.
     most = max(float(layer.y.max()) for one in drawn for layer in one.layers if layer.look == "ack")
     alike = tuple(replace(one, y=replace(one.y, range=(0.0, 1.1 * most))) for one in drawn)
-    caption = (
-        f"{_seen(courses)} Steeper is faster; flat is waiting. Each mark is"
-        " one segment at the bytes that it carries. The ACK line steps up: what lies below it has"
-        " arrived. Letters are those of tcptrace -S."
-    )
+    caption = plots.caption("time_sequence", seen=_seen(courses))
     return plots.GraphGroup("time_sequence", "What was sent, and when", caption, alike)
 
 
@@ -165,17 +161,11 @@ def _throughput(courses: Sequence[DrawnCourse], link: float | None) -> plots.Gra
     drawn_most = max(_fastest(layer, float(layer.x[-1]) / _STEPS) for layer in layers)
     captured = any(course.sent for course in courses)
     source = "the capture" if captured else "samples of the socket, ten a second or fewer"
-    words = (
-        f"{_seen(courses)} Counted are newly acknowledged bytes, from {source}, over equal times"
-        " that become shorter as you zoom in."
-    )
+    words = plots.caption("throughput", seen=_seen(courses), source=source)
     if link and link < _IN_SIGHT * fastest:
         layers.append(plots.level(link * _BYTE_RATE, "the link's rate"))
     if link and link <= drawn_most:
-        words += (
-            " A rate can stand above the link's for a moment, though the link never carried more:"
-            " an ACK that fills a gap acknowledges at once all that had arrived behind the gap."
-        )
+        words += plots.caption("above_link")
     return plots.graph("throughput", "Throughput", words, timelines.RATE, *layers)
 
 
@@ -213,10 +203,7 @@ def _trips(course: DrawnCourse, series: int) -> tuple[plots.Layer | None, str]:
         some = course.sent.answers.rtt >= 0
         times, trips = course.sent.answers.time[some], course.sent.answers.rtt[some]
         layer = plots.Layer(TRIP, "dots", times, trips, words=course.label, series=series)
-        return layer, (
-            "Each dot is the round trip of one segment that was sent once, from the capture"
-            " (RFC 6298, section 3)."
-        )
+        return layer, plots.caption("single_trips")
     if not course.samples:
         return None, ""
     smoothed = np.array([round(1e9 * sample.rtt) for sample in course.samples])
@@ -225,18 +212,15 @@ def _trips(course: DrawnCourse, series: int) -> tuple[plots.Layer | None, str]:
     layer = plots.Layer(
         TRIP, "stairs", course.times[known], smoothed[known], words=words, series=series
     )
-    return layer, "The line is the round trip that the socket had smoothed, as ss -ti shows it."
+    return layer, plots.caption("smoothed_trips")
 
 
 def _windows(courses: Sequence[DrawnCourse]) -> plots.Graph | None:
     layers = [layer for at, course in enumerate(courses) for layer in _window(course, at)]
-    caption = (
-        f"{_seen(courses)} The congestion window and, as dots, the slow-start"
-        " threshold of its socket, sampled like ss -ti; before the first loss there is none."
-    )
-    return (
-        plots.graph("windows", "Congestion window", caption, SEGMENTS, *layers) if layers else None
-    )
+    if not layers:
+        return None
+    caption = plots.caption("windows", seen=_seen(courses))
+    return plots.graph("windows", "Congestion window", caption, SEGMENTS, *layers)
 
 
 def _window(course: DrawnCourse, series: int) -> Iterator[plots.Layer]:
