@@ -234,8 +234,6 @@ def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
     group = _ratios(report)
     context = {
         "report": report,
-        "facts": facts,
-        "names": report.names,
         "group": group,
         **board([group]),
         "cases": [(case, [row(figure) for figure in case.figures]) for case in facts.cases],

@@ -113,20 +113,15 @@ def make_reproduction_report(path: Path, out: Path | None = None) -> Reproductio
 
 def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
     drawn = [graphs(one, number) for number, one in enumerate(report.studies, 1)]
-    facts, counts = report.facts, report.counts
     context = {
         "report": report,
-        "facts": facts,
         "with_period": [one.study.name for one in report.studies if one.study.profile],
         "with_kernel": [one.study.name for one in report.studies if one.has("period_kernel")],
         "drawn": any(drawn),
         **board(drawn),
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
-        "total": counts,
-        "unstated": counts[published.Word.UNSTATED],
-        "listed": counts[published.Word.LISTED],
         "tolerance": f"{100 * published.TOLERANCE:g} %",
-        "digests": [(printable(name), digest) for name, digest in facts.digests.items()],
+        "digests": [(printable(name), digest) for name, digest in report.facts.digests.items()],
         "most": MOST_ROWS,
         "most_open": MOST_OPEN,
     }
@@ -136,12 +131,10 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
 
 def _shown(judged: published.JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
     study, listed = judged.study, reasons(judged.rows)
-    has_kernel = judged.has("period_kernel")
+    has_other = study.profile or judged.has("period_kernel")
     return {
         "judged": judged,
-        "study": study,
-        "has_period_kernel": has_kernel,
-        "today": published.count(judged.rows, "today") if study.profile or has_kernel else None,
+        "today": published.count(judged.rows, "today") if has_other else None,
         "sentence": ", ".join(parts(judged.counts)),
         "graphs": drawn,
         "mechanisms": mechanisms(judged.rows),

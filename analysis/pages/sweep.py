@@ -134,7 +134,6 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
     return {
         **vars(report),
         "report": report,
-        "facts": facts,
         "leading": drawn[:leading],
         "groups": drawn[leading:],
         **board(drawn),
