@@ -90,16 +90,9 @@ def compared(figures: Iterable[KernelFigure]) -> list[KernelFigure]:
 
 def _compared(figure: KernelFigure, pair: Paired, p: float) -> KernelFigure:
     ends = (pair.estimate, pair.estimate) if pair.copies else (pair.low, pair.high)
-    return structs.replace(
-        figure,
-        scale=pair.scale,
-        count=pair.count,
-        estimate=pair.estimate,
-        low=ends[0],
-        high=ends[1],
-        p=p,
-        verdict=_verdict(pair, p, ends, figure.old),
-    )
+    same = {name: getattr(pair, name) for name in ("scale", "count", "estimate")}
+    verdict = _verdict(pair, p, ends, figure.old)
+    return structs.replace(figure, **same, low=ends[0], high=ends[1], p=p, verdict=verdict)
 
 
 def _verdict(

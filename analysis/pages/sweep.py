@@ -22,17 +22,7 @@ from analysis.rendering import Terminal, text_table
 from analysis.reporting.effects import SweepEffect, swept_cells
 from analysis.reporting.studies import ReportOf, plain, setting_words
 from analysis.reporting.tables import Listing
-from analysis.statistics.comparisons import (
-    LevelComparison,
-    compare,
-    csv_text,
-    first_lines,
-    question,
-    sentence,
-    too_few,
-    unended,
-)
-from analysis.statistics.comparisons import row as comparison_row
+from analysis.statistics import comparisons as compared
 from analysis.statistics.paired_tests import COPIES, DifferenceVerdict
 from analysis.statistics.published import judge_row
 from analysis.statistics.sweep_samples import Place, SweepSamples, read_samples
@@ -47,7 +37,7 @@ class SweepReport:
 
     sweep: SweepRecord
     samples: SweepSamples
-    comparisons: Sequence[LevelComparison]
+    comparisons: Sequence[compared.LevelComparison]
     problems: tuple[str, ...]
     page: Path
     published: PublishedNumbers
@@ -70,19 +60,19 @@ class SweepReport:
 
     @property
     def too_few(self) -> bool:
-        return bool(too_few(self.comparisons))
+        return bool(compared.too_few(self.comparisons))
 
     @property
     def headline(self) -> list[str]:
         """The differences, after the effect if there are few seeds."""
         counted = [self.published.sentence] if self.published else []
         effect = [self.effect.sentence] if self.effect and self.too_few else []
-        lines = effect + first_lines(self.sweep, self.comparisons, self.samples) + counted
-        return [f"{lines[0]} {unended(self.samples)}".strip(), *lines[1:]]
+        lines = effect + compared.first_lines(self.sweep, self.comparisons, self.samples) + counted
+        return [f"{lines[0]} {compared.unended(self.samples)}".strip(), *lines[1:]]
 
     @property
     def title(self) -> str:
-        return question(self.sweep)
+        return compared.question(self.sweep)
 
 
 def make_sweep_report(
@@ -92,7 +82,7 @@ def make_sweep_report(
     problems, folder = Problems(), out or path
     sweep = read_sweep(path, problems, metric)
     samples, study = read_samples(sweep, problems), report_of(sweep.experiment)
-    comparisons, cells = compare(sweep, samples), swept_cells(sweep)
+    comparisons, cells = compared.compare(sweep, samples), swept_cells(sweep)
     rows = tuple(
         judge_row(checked_row(entry, sweep.experiment, problems))
         for entry in sweep.facts.published.rows
@@ -115,7 +105,8 @@ def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
     drawn = graphs(report.sweep, report.samples, report.comparisons)
     if report.effect:
         drawn.insert(0, report.effect.picture)
-    yield "comparisons.csv", csv_text(report.comparisons, report.sweep, report.samples).encode()
+    table = compared.csv_text(report.comparisons, report.sweep, report.samples)
+    yield "comparisons.csv", table.encode()
     yield "sweep.html", rendering.render("sweep.html", _context(report, drawn)).encode()
 
 
@@ -139,7 +130,7 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
         **board(drawn),
         "identity": facts.id or sweep.path.name,
         "settings": setting_words(sweep.parameters),
-        "rows": [comparison_row(each, samples.unit) for each in report.comparisons[:MOST_ROWS]],
+        "rows": [compared.row(each, samples.unit) for each in report.comparisons[:MOST_ROWS]],
         "cells": cells,
         "cell_head": head,
         "seeds": in_a_row(samples.seeds, 12),
@@ -213,7 +204,9 @@ def _print_sentences(report: SweepReport, terminal: Terminal) -> None:
     left = len(ordered) - MOST_LINES
     if left > 0:
         ordered.sort(key=lambda comparison: comparison.verdict == DifferenceVerdict.UNSHOWN)
-    sentences = (sentence(each, report.sweep, report.samples) for each in ordered[:MOST_LINES])
+    sentences = (
+        compared.sentence(each, report.sweep, report.samples) for each in ordered[:MOST_LINES]
+    )
     terminal.say(*(f"- {words}" for words in sentences))
     if left > 0:
         terminal.say(f"... and {left} more in comparisons.csv")

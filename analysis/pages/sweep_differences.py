@@ -93,12 +93,8 @@ def metrics_that_differ(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup
 
 
 _MAIN = (
-    "goodput_kbit_s",
-    "rtt_median_ms",
-    "retransmitted_percent",
-    "timeouts",
-    "lost_percent",
-    "queue_drops",
+    *("goodput_kbit_s", "rtt_median_ms", "retransmitted_percent"),
+    *("timeouts", "lost_percent", "queue_drops"),
 )
 _OF_MANY_FLOWS = ("total_goodput_kbit_s", "jain_index")
 
