@@ -66,10 +66,13 @@ def with_code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False)))
 
 
+_OTHER_PAGES = re.compile(r"(comparison|differences|index|kernels|recorded|reproduction|sweep)\.")
+
+
 def load() -> None:
-    """Compile all templates of pages before there is anything to render."""
+    """Compile the templates of a run's report before there is anything to render."""
     environment = _environment()
-    for name in environment.list_templates():
+    for name in environment.list_templates(filter_func=lambda name: not _OTHER_PAGES.match(name)):
         environment.get_template(name)
 
 

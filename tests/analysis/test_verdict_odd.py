@@ -249,3 +249,14 @@ def test_a_d_sack_reports_no_gap(look: Look) -> None:
     flow.a.send(2.0, FULL)
     flow.b.ack(5.5, to=401, sacks=[(1, 401)])
     assert judged(look, flow).cause != Cause.BLACK_HOLE
+
+
+def test_a_queue_that_grows_at_once_is_seen_behind_it(look: Look) -> None:
+    """Timestamps fall behind by the queue, which is no clock that ticks more slowly."""
+    flow = MadeCapture().flow().open(rtt=0.1, seen_at_b=True)
+    for number in range(1200):
+        at = 0.2 + number / 200
+        flow.a.send(at, FULL, stamp=round(1000 * (at - 0.05 - min(0.8, number / 350))))
+        flow.b.ack(at + 1e-5)
+    found = judged(look, flow)
+    assert found.cause == Cause.BLOAT and found.because.startswith("a queue adds 8")
