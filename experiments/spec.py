@@ -231,8 +231,7 @@ class Draw:
             raise UsageError(problem, "Draw a field of flows: flows.*.start.")
 
 
-_ECN = {"off": "0", "classic": "1", "accurate": "3"}
-"""Values of tcp_ecn (ip-sysctl.rst)."""
+_ECN = {"off": "0", "classic": "1", "accurate": "3"}  # values of tcp_ecn (ip-sysctl.rst)
 ProofKind = Literal["sack_permitted", "congestion_control", "absent_setting"]
 
 

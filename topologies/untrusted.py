@@ -15,8 +15,7 @@ from pathlib import Path, PurePath
 
 from topologies.errors import TcplabError
 
-MOST = 512 << 20
-"""Bytes of a file that is read as a whole, unless its reader says otherwise."""
+MOST = 512 << 20  # bytes of a file that is read as a whole, unless its reader says otherwise
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REASONS = {

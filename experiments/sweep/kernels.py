@@ -131,8 +131,7 @@ def chosen_cases(names: tuple[str, ...]) -> tuple[KernelCase, ...]:
     return tuple(case for name, case in cases.items() if not names or name in names)
 
 
-Place = tuple[str, str, str]
-"""Names of a kernel, a case and a condition: what one guest measures."""
+Place = tuple[str, str, str]  # names of a kernel, a case and a condition: what one guest measures
 
 
 class KernelPair(NamedTuple):

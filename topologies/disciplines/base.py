@@ -20,16 +20,11 @@ class Setting:
     meaning: str
     lowest: str
     highest: str
-    key: str = ""
-    """Its name in tc's JSON, if another."""
-    scale: float = 0
-    """Base units of 1 in tc's JSON, if not the usual number."""
-    keywords: tuple[tuple[str, str], ...] = ()
-    """Words of the manual page that stand for values."""
-    needs: str = ""
-    """The parameter without which it has no effect."""
-    step: str = ""
-    """The kernel's step, if it is coarser than the unit; values are rounded up."""
+    key: str = ""  # its name in tc's JSON, if another
+    scale: float = 0  # base units of 1 in tc's JSON, if not the usual number
+    keywords: tuple[tuple[str, str], ...] = ()  # words of the manual page that stand for values
+    needs: str = ""  # the parameter without which it has no effect
+    step: str = ""  # the kernel's step, if it is coarser than the unit; values are rounded up
 
     def held(self, text: str) -> str:
         """Return the value as the kernel holds it."""
@@ -152,36 +147,24 @@ Settings = Iterable[tuple[str, str]]
 class Discipline:
     """A discipline whose queue tc limits in packets; all that can mark ECN do so (RFC 3168)."""
 
-    name: str
-    """Its name in specs and options."""
-    title: str
-    """Its name on the live page."""
-    since = "2.6.32"
-    """The first Linux that has it."""
-    shortest = 1
-    """Packets of the shortest queue that tc accepts."""
-    is_fair = False
-    """Each flow gets its turn."""
-    in_bytes = False
-    """tc limits the queue in bytes of full frames."""
-    usual = ""
-    """tc's words for parameters that are not given."""
-    excess, excess_reason = 0, ""
-    """Packets beyond the limit that the kernel lets wait, and why."""
+    name: str  # its name in specs and options
+    title: str  # its name on the live page
+    since = "2.6.32"  # the first Linux that has it
+    shortest = 1  # packets of the shortest queue that tc accepts
+    is_fair = False  # each flow gets its turn
+    in_bytes = False  # tc limits the queue in bytes of full frames
+    usual = ""  # tc's words for parameters that are not given
+    excess, excess_reason = 0, ""  # packets beyond the limit that the kernel lets wait, and why
     early_drops: tuple[str, ...] = ()
     """Counters of tc: drops despite room are the first without the others."""
-    marks: tuple[str, ...] = ()
-    """Counters of tc: packets that got a CE mark are the sum."""
+    marks: tuple[str, ...] = ()  # counters of tc: packets that got a CE mark are the sum
     marks_again: tuple[str, ...] = ()
     """Counters of marks that may be of packets which were counted as marked already."""
     attributes: ClassVar[Mapping[str, tuple[int, str]] | None] = None
     """Number and format of each parameter in netlink, if the tc of Debian 12 does not know it."""
-    counters: tuple[str, ...] = ()
-    """Its counters in netlink, of 32 bits each, for the same reason."""
-    trial = ""
-    """tc's words for a trial without a channel; empty if every kernel has the discipline."""
-    parameters: tuple[Setting | Choice, ...] = ()
-    """Its parameters, by the names of its manual page."""
+    counters: tuple[str, ...] = ()  # its counters in netlink, of 32 bits each, for the same reason
+    trial = ""  # tc's words for a trial without a channel; empty if every kernel has the discipline
+    parameters: tuple[Setting | Choice, ...] = ()  # its parameters, by the names of its manual page
 
     @property
     def kind(self) -> str:
