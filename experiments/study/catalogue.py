@@ -1,8 +1,8 @@
 """The catalogue of studies: those in folders of `experiments`, and those of installed packages.
 
 A study is a module, a file or a folder: its docstring begins with its claim, and its function
-`experiment` takes one object of parameters and returns the spec. A folder may have more parts:
-`report`, `targets`. A package registers its studies as entry points:
+`experiment` takes one object of parameters and returns the spec. A folder may have a
+module `report`. A package registers its studies as entry points:
 
     [project.entry-points."tcplab.studies"]
     my_study = "my_package.my_study"

@@ -1,7 +1,7 @@
 """Published numbers of studies as data: values, their runs, and reasons for differences.
 
-A study has them in one of three forms: published.csv, whose columns `numbers` of published.toml
-names, TARGETS with a law.toml, or a module `targets` that makes them.
+A study has them in one of two forms: published.csv, whose columns `numbers` of published.toml
+names, or TARGETS with a law.toml.
 """
 
 from __future__ import annotations
@@ -113,13 +113,8 @@ class PublishedStudy:
     reasons: tuple[tuple[str, str], ...] = ()
 
 
-def study(file: str) -> PublishedStudy:
-    """Return the facts in published.toml next to a module's `file`. Raises UsageError."""
-    return _facts(Path(file))[0]
-
-
-def _facts(file: Path) -> tuple[PublishedStudy, Mapping[str, Any]]:
-    """Return facts about published numbers, and the rules of its `numbers`. Raises UsageError."""
+def facts_beside(file: Path) -> tuple[PublishedStudy, Mapping[str, Any]]:
+    """Return the facts in published.toml next to `file`, and its `numbers`. Raises UsageError."""
     table = file.with_name("published.toml")
     if not table.exists():
         return PublishedStudy(), {}
@@ -162,15 +157,12 @@ def reason(experiment: str, row: str) -> str:
 def published_study(experiment: str) -> PublishedStudy:
     """Return the facts about a study's published numbers; the defaults if it has none."""
     named = find(experiment)
-    if module := named.part("targets"):
-        facts: PublishedStudy = module.STUDY
-        return facts
     if named.targets():
         content = law_file(named.file.with_name("law.toml"))
         note = f"The numbers follow from a law, and each claim has its range: {content['reason']}"
         law = {"source": content["source"], "order": _LAST, "notes": [note]}
         return msgspec.convert(law | content["reproduction"], PublishedStudy)
-    return _facts(named.file)[0]
+    return facts_beside(named.file)[0]
 
 
 @cache
@@ -191,11 +183,9 @@ def targets_of(study: str, quick: bool) -> tuple[Target, ...]:
 
 
 def _rows(named: Experiment, quick: bool) -> Iterator[Target]:
-    if module := named.part("targets"):
-        yield from module.targets(quick)
-    elif laws := named.targets():
+    if laws := named.targets():
         yield from (_by_law(named.name, row) for row in laws)
-    elif rules := _facts(named.file)[1]:
+    elif rules := facts_beside(named.file)[1]:
         yield from _of_table(named, rules, quick)
 
 

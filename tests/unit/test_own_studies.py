@@ -53,14 +53,23 @@ from analysis.reporting.studies import StudyReport
 
 REPORT = StudyReport(answers=lambda results: (Answer("Whose is it?", ("It is mine.",)),))
 """
-TARGETS = """from experiments.study.published import PublishedStudy, Target
+PUBLISHED = """source = "A letter of mine"
+seeds = [2, 4]
 
-STUDY = PublishedStudy("A letter of mine", seeds=(2, 4), reasons=(("home", "Mine."),))
+[reasons]
+home = "Mine."
 
+[numbers.all]
+quantity = "rate"
+unit = "kbit/s"
+condition = "sack_on"
+metric = "goodput_kbit_s"
+settings = "duration=9s"
+quick = { settings = "duration=1s" }
 
-def targets(quick):
-    settings = (("duration", "1s" if quick else "9s"),)
-    yield Target("room", "at home", "rate", "kbit/s", 700.0, settings, "sack_on", "goodput_kbit_s")
+[[numbers.each]]
+where = "at {place}"
+column = "rate"
 """
 
 
@@ -73,8 +82,9 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "sack.py").write_text(MODULE.format(name="sack", claim="Another SACK."))
     (folder / "helper.py").write_text("experiment = 3\n")
     (folder / "room/__init__.py").write_text(MODULE.format(name="room", claim="Rooms have parts."))
-    for name, text in (("report", REPORT), ("targets", TARGETS)):
-        (folder / f"room/{name}.py").write_text(text)
+    (folder / "room/report.py").write_text(REPORT)
+    (folder / "room/published.toml").write_text(PUBLISHED)
+    (folder / "room/published.csv").write_text("place,rate\nhome,700\n")
     with forgotten(monkeypatch, "alone", "room"):
         yield folder
     targets.cache_clear()
@@ -137,8 +147,8 @@ def test_parameters_that_are_not_said_are_asked_for(own: Path) -> None:
 def test_only_a_folder_has_parts(own: Path) -> None:
     add_studies([own])
     assert find("alone").part("report") is None and find("room").part("missing") is None
-    module = find("room").part("targets")
-    assert module is not None and published_study("room") == module.STUDY
+    assert find("room").part("report") is not None
+    assert published_study("room").reasons == (("home", "Mine."),)
 
 
 @pytest.mark.parametrize("name", ["alone", "room"])

@@ -14,7 +14,14 @@ from experiments.study import points as period_kernel
 from experiments.study.catalogue import find
 from experiments.study.grid import combinations as grid_of
 from experiments.study.points import PeriodKernelChoice, combinations, period_kernels
-from experiments.study.published import Target, chosen, published_study, seeds_of, study, targets
+from experiments.study.published import (
+    Target,
+    chosen,
+    facts_beside,
+    published_study,
+    seeds_of,
+    targets,
+)
 from experiments.sweep import point
 from experiments.sweep.point import CAPTURES, Record, origin
 from experiments.sweep.reproduce import Reproduction, at_line_rate
@@ -257,7 +264,7 @@ def test_facts_of_a_study_that_cannot_be_read_are_one_sentence(
 ) -> None:
     (tmp_path / "published.toml").write_text(text)
     with pytest.raises(UsageError, match=words) as caught:
-        study(str(tmp_path / "targets.py"))
+        facts_beside(tmp_path / "__init__.py")
     assert "own-studies.md" in str(caught.value)
 
 
