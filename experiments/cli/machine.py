@@ -7,14 +7,13 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
 from click.shell_completion import get_completion_class
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
@@ -78,22 +77,10 @@ _HEAD = ("Command", "Packets", "Flows", "Hosts", "Points", "CPU (s)", "MB")
 _LOOK = 0.05  # seconds between two looks at the memory
 
 
-@dataclass(frozen=True)
-class MeasuredCase:
-    """A command with the size of its work; `memory` is that of its largest process, in bytes."""
-
-    packets: int
-    flows: int
-    hosts: int
-    points: int
-    seconds: float
-    memory: int
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        counts = (self.packets, self.flows, self.hosts, self.points)
-        shown = (f"{count:,}" if count else "-" for count in counts)
-        return (*shown, f"{self.seconds:.1f}", f"{self.memory / 1e6:.0f}")
+def _cells(counts: tuple[int, int, int, int], seconds: float, memory: int) -> tuple[str, ...]:
+    """Return the cells of a case; `memory` is that of its largest process, in bytes."""
+    shown = (f"{count:,}" if count else "-" for count in counts)
+    return (*shown, f"{seconds:.1f}", f"{memory / 1e6:.0f}")
 
 
 @click.command()
@@ -101,15 +88,13 @@ class MeasuredCase:
 def bench(quick: bool) -> None:
     """Measure what packets, flows, hosts and points cost: processor time and memory."""
     ready_lab()
-    table = Table()
-    for name in _HEAD:
-        table.add_column(name, justify="left" if name == _HEAD[0] else "right")
+    table = Table(_HEAD[0], *(Column(name, justify="right") for name in _HEAD[1:]))
     for words in CASES[: 2 if quick else None]:
-        table.add_row(words, *_measured(words).cells)
+        table.add_row(words, *_measured(words))
     Console(width=110).print(table)
 
 
-def _measured(words: str) -> MeasuredCase:
+def _measured(words: str) -> tuple[str, ...]:
     """Run a command in a folder of its own. Raises CommandError if it fails."""
     with TemporaryDirectory() as scratch:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -129,7 +114,7 @@ def _measured(words: str) -> MeasuredCase:
             raise CommandError(f"tcplab {words}", started.returncode, started.stderr.read())
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return MeasuredCase(*_counts(Path(scratch)), seconds, taken.peak)
+        return _cells(_counts(Path(scratch)), seconds, taken.peak)
 
 
 def _counts(folder: Path) -> tuple[int, int, int, int]:
@@ -168,7 +153,10 @@ def clean_up(arguments: tuple[str, ...]) -> None:
 @options("docs")
 def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
     """Build the documentation site with reference and gallery; a dead link is an error."""
-    with _server(out, port) if serve else nullcontext() as server:
+    # It listens before the site is built, so that a port that is taken is known at once.
+    files = StaticFiles(directory=out, html=True, check_dir=False)
+    site = Starlette(routes=[Mount("/", files)])
+    with LocalServer(site, port) if serve else nullcontext() as server:
         require_writable(out)
         write_site(out, with_pictures=not quick)
         click.echo(f"Site: {(out / 'index.html').resolve()}")
@@ -197,12 +185,6 @@ def write_site(out: Path, with_pictures: bool) -> None:
         "gallery/index.md": gallery_page(pictures(), list(files)),
     }
     build(generated, files, out)
-
-
-def _server(folder: Path, port: int) -> LocalServer:
-    """Listen before the site is built, so that a port that is taken is known at once."""
-    files = StaticFiles(directory=folder, html=True, check_dir=False)
-    return LocalServer(Starlette(routes=[Mount("/", files)]), port)
 
 
 @click.command("release")

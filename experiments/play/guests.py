@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from experiments.play.settings import PlaySettings
@@ -35,8 +36,7 @@ class WaitingGuest(threading.Thread):
         self.ready, self.over = threading.Event(), threading.Event()
         self.error: TcplabError | None = None
         self._lab, self._limits, self._processor = lab, limits, processor
-        self._told, self._unwanted, self._read = (threading.Event() for _ in range(3))
-        self._order: Any = None
+        self._orders = SimpleQueue[Any]()  # one, then None when the guest or its files may go
 
     def run(self) -> None:
         known = to_data(known_before(PlaySettings().spec()))
@@ -47,12 +47,13 @@ class WaitingGuest(threading.Thread):
                 settings = GuestSettings(self._lab, self.folder, self._limits, self._processor)
                 with guest_ahead(settings, PROCEDURE, known) as guest:
                     self.ready.set()
-                    self._told.wait()
-                    self._go_on("", 0.0)
-                    guest.order(self._order)
+                    order = self._orders.get()
+                    if order is None:
+                        raise MovedOn
+                    guest.order(order)
                     guest.follow(self._go_on)
                 self.over.set()
-                self._read.wait()  # the folder goes when its files have been read
+                self._orders.get()  # the folder goes when its files have been read
         except MovedOn:
             pass
         except TcplabError as error:
@@ -62,16 +63,13 @@ class WaitingGuest(threading.Thread):
             self.over.set()
 
     def tell(self, order: Any, seed: int) -> None:
-        self._order = ordered(order, seed)
-        self._told.set()
+        self._orders.put(ordered(order, seed))
 
     def end(self) -> None:
-        self._unwanted.set()
-        self._told.set()
-        self._read.set()
+        self._orders.put(None)
 
     def _go_on(self, _phase: str, _elapsed: float) -> None:
-        if self._unwanted.is_set():
+        if not self._orders.empty():
             raise MovedOn
 
 

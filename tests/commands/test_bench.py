@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from experiments.cli import machine
 from experiments.cli.commands import tcplab
-from experiments.cli.machine import CASES, MeasuredCase, _counts
+from experiments.cli.machine import CASES, _cells, _counts
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/concepts/virtual-time.md"
 
@@ -42,11 +42,11 @@ def test_a_sweep_counts_its_points(tmp_path: Path) -> None:
     folder = tmp_path / "sweeps/20261129T000000Z"
     folder.mkdir(parents=True)
     (folder / "sweep.json").write_text(json.dumps({"points": {"done": 20}}))
-    assert MeasuredCase(*_counts(tmp_path), 1.25, 2_000_000).cells == (*"---", "20", "1.2", "2")
+    assert _cells(_counts(tmp_path), 1.25, 2_000_000) == (*"---", "20", "1.2", "2")
 
 
 def test_the_command_prints_a_row_for_each_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    measured = MeasuredCase(2019, 1, 2, 1, 2.2, 69_000_000)
+    measured = _cells((2019, 1, 2, 1), 2.2, 69_000_000)
     monkeypatch.setattr(machine, "ready_lab", lambda: None)
     monkeypatch.setattr(machine, "_measured", lambda _words: measured)
     printed = CliRunner().invoke(tcplab, ["bench", "--quick"])

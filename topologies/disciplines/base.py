@@ -148,7 +148,7 @@ class Discipline:
     counters: tuple[str, ...] = ()  # its counters in netlink, of 32 bits each, for the same reason
     trial = ""  # tc's words for a trial without a channel; empty if every kernel has the discipline
     parameters: tuple[Setting | Choice, ...] = ()
-    """Its parameters, by the names of its manual page; built-in ones have theirs of a table."""
+    """Its parameters, by the names of its manual page; those of built-in ones are in a table."""
 
     @property
     def kind(self) -> str:
