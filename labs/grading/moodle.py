@@ -27,7 +27,7 @@ _IDENTIFIER = re.compile(r"\D*(\d{1,12})")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _RIGHT_OF_MAXIMUM = 2
 """Columns that Moodle always writes there: whether a grade can be changed, and when it was."""
-_DOWNLOADED = "Give the file that Moodle's 'Download grading worksheet' gave, as it is."
+_DOWNLOADED = "Give the file of Moodle's 'Download grading worksheet' as it is, or in English."
 
 
 def own_worksheet(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
@@ -146,7 +146,7 @@ def read_worksheet(file: Path) -> Worksheet:
 
 
 def _recognised(sheet: tables.ForeignTable) -> Worksheet | None:
-    """The worksheet, by its headings in any known language, else by Moodle's usual places."""
+    """The worksheet, by its headings in a language that is known."""
     heading = [text.casefold() for text in sheet.heading]
     people = [row for row in range(1, len(sheet.rows)) if any(sheet.values(row))]
 
@@ -154,13 +154,8 @@ def _recognised(sheet: tables.ForeignTable) -> Worksheet | None:
         names = tables.headings(role)
         return next((at for at, text in enumerate(heading) if text in names), None)
 
-    maximum, identifier = place("maximum"), place("identifier") or 0
-    if maximum is None:
-        # The only column of one number that stands right of smaller numbers or empty cells.
-        columns = range(1, len(heading))
-        places = [column for column in columns if _is_maximum(sheet, people, column)]
-        maximum = places[0] if len(places) == 1 else None
-    if not maximum or len(heading) <= maximum + _RIGHT_OF_MAXIMUM:
+    maximum, identifier = place("maximum"), place("identifier")
+    if not maximum or identifier is None or len(heading) <= maximum + _RIGHT_OF_MAXIMUM:
         return None
     if not all(_IDENTIFIER.fullmatch(sheet.value(row, identifier)) for row in people):
         return None
@@ -174,14 +169,6 @@ def _recognised(sheet: tables.ForeignTable) -> Worksheet | None:
         if text not in modified
     )
     return Worksheet(sheet, people, identifier, maximum, place("feedback"), next(times, None))
-
-
-def _is_maximum(sheet: tables.ForeignTable, rows: Sequence[int], column: int) -> bool:
-    maxima = {sheet.value(row, column) for row in rows}
-    if len(maxima) != 1 or not _NUMBER.fullmatch(most := maxima.pop()):
-        return False
-    grades = [text for row in rows if (text := sheet.value(row, column - 1))]
-    return all(_NUMBER.fullmatch(text) and _float(text) <= _float(most) for text in grades)
 
 
 def _number_of(case: Case) -> str:
