@@ -7,14 +7,21 @@ from pathlib import Path
 import click
 
 from experiments.cli.commands import ClearGroup
-from experiments.cli.options import FILE, FOLDER, PATH
+from experiments.cli.options import FILE, FOLDER, PATH, options
 from labs.definition import assignment, catalogue
-from labs.definition.assignment import Assignment, Course
+from labs.definition.assignment import Assignment, Course, read_course
 from labs.definition.spec import LabSpec
 from labs.grading.tables import cell, read_roster
-from labs.instructor import commands as instructor
 from topologies.errors import UsageError
 
+
+def _find(_context: click.Context, _param: click.Parameter, name: str) -> LabSpec:
+    return catalogue.find(name)
+
+
+_of_lab = click.argument("lab", metavar="LAB", callback=_find)
+_read = {"callback": lambda _context, _param, file: read_course(file)}
+_options = functools.partial(options, lab={"callback": _find}, course=_read)
 _of_student = click.argument(
     "own",
     metavar="[FOLDER]",
@@ -29,10 +36,6 @@ def lab() -> None:
     """Start a lab, do its runs, check and pack the answers."""
 
 
-for _name in ("preview", "lint", "bank", "oral", "new"):
-    lab.add_command(getattr(instructor, f"{_name}_command"))
-
-
 @lab.command("list")
 def list_command() -> None:
     """List all labs with their questions."""
@@ -43,7 +46,7 @@ def list_command() -> None:
 
 @lab.command("start")
 @click.argument("name", metavar="LAB")
-@instructor.lab_options("lab start")
+@_options("lab start")
 def start_command(
     name: str, student: str, variants: Path | None, course: Course, language: str, out: Path | None
 ) -> None:
@@ -62,7 +65,7 @@ def start_command(
 
 @lab.command("run")
 @_of_student
-@instructor.lab_options("lab run")
+@_options("lab run")
 def run_command(own: Assignment, testbed: str, again: bool) -> None:
     """Record your predictions and do the lab's runs that are not there yet."""
     from labs.student.runs import carry_out_run, runs_to_make
@@ -81,7 +84,7 @@ def run_command(own: Assignment, testbed: str, again: bool) -> None:
 
 @lab.command("try")
 @_of_student
-@instructor.lab_options("lab try")
+@_options("lab try")
 def try_command(own: Assignment, workers: int | None) -> None:
     """Run your programs on networks like the hidden ones, and say which tests they pass."""
     from labs.measuring.ranges import carry_programs
@@ -100,7 +103,7 @@ def try_command(own: Assignment, workers: int | None) -> None:
 
 @lab.command("shell")
 @_of_student
-@instructor.lab_options("lab shell")
+@_options("lab shell")
 def shell_command(own: Assignment, name: str) -> None:
     """Type commands into h1 and h2 of your network; typed.json records them for grading.
 
@@ -133,7 +136,7 @@ def check_command(own: Assignment) -> None:
 
 @lab.command("print")
 @_of_student
-@instructor.lab_options("lab print")
+@_options("lab print")
 def print_command(own: Assignment, out: Path | None) -> None:
     """Write the handout as PDF, on sheets of A4; needs WeasyPrint."""
     from labs.student.handout import print_handout
@@ -143,7 +146,7 @@ def print_command(own: Assignment, out: Path | None) -> None:
 
 @lab.command("pack")
 @_of_student
-@instructor.lab_options("lab pack")
+@_options("lab pack")
 def pack_command(own: Assignment, out: Path | None) -> None:
     """Make the one file to hand in."""
     from labs.student.hand_in import blanks, check, pack
@@ -172,7 +175,7 @@ def course_group() -> None:
 
 @course_group.command("new")
 @click.argument("file", type=FILE)
-@instructor.lab_options("lab course new")
+@_options("lab course new")
 def course_command(file: Path, name: str) -> None:
     """Make a course's file with a fresh secret, for the instructor."""
     course = assignment.new_course(file, name or file.stem)
@@ -181,7 +184,7 @@ def course_command(file: Path, name: str) -> None:
 
 @course_group.command("status")
 @click.argument("folders", metavar="GRADES...", nargs=-1, required=True, type=FOLDER)
-@instructor.lab_options("lab course status")
+@_options("lab course status")
 def status_command(folders: tuple[Path, ...], roster: Path | None, out: Path | None) -> None:
     """Show a row for each student and a column for each graded lab; write tables.
 
@@ -203,8 +206,8 @@ def status_command(folders: tuple[Path, ...], roster: Path | None, out: Path | N
 
 
 @lab.command("variants")
-@instructor.lab_argument
-@instructor.lab_options("lab variants")
+@_of_lab
+@_options("lab variants")
 def variants_command(lab: LabSpec, roster: Path, course: Course, out: Path | None) -> None:
     """Write the file that students start from: every variant of the class, without names."""
     ids = [person.id for person in read_roster(roster)]
@@ -215,8 +218,8 @@ def variants_command(lab: LabSpec, roster: Path, course: Course, out: Path | Non
 
 
 @lab.command("key")
-@instructor.lab_argument
-@instructor.lab_options("lab key")
+@_of_lab
+@_options("lab key")
 def key_command(lab: LabSpec, student: str, course: Course, module: Path | None, out: Path) -> None:
     """The instructor's key of one student: do the student's runs and print every answer."""
     from labs.grading.marking import Marker
@@ -233,8 +236,8 @@ def key_command(lab: LabSpec, student: str, course: Course, module: Path | None,
 
 
 @lab.command("ranges")
-@instructor.lab_argument
-@instructor.lab_options("lab ranges")
+@_of_lab
+@_options("lab ranges")
 def ranges_command(lab: LabSpec, seeds: int, out: Path, workers: int | None) -> None:
     """Run the corners of a lab's ranges and say for which its lesson shows."""
     from labs.measuring.ranges import check_ranges
@@ -250,9 +253,84 @@ def ranges_command(lab: LabSpec, seeds: int, out: Path, workers: int | None) -> 
     raise SystemExit(successes < len(corners))
 
 
+@lab.command("preview")
+@_of_lab
+@_options("lab preview")
+def preview_command(
+    lab: LabSpec, variants: int, course: Course, out: Path | None, workers: int | None
+) -> None:
+    """Show handouts, keys, the spread of answers, and where the points go."""
+    from labs.instructor.preview import run_variants, write_preview
+
+    folder = out or Path(f"{lab.name}-preview")
+    folder.mkdir(parents=True, exist_ok=True)
+    found = run_variants(lab, variants, folder, course, workers)
+    click.echo(write_preview(found, folder))
+    click.echo(found.summary)
+
+
+@lab.command("bank")
+@_of_lab
+@_options("lab bank")
+def bank_command(
+    lab: LabSpec, variants: int, course: Course, out: Path | None, workers: int | None
+) -> None:
+    """Write quiz questions with drawn numbers: GIFT for Moodle, text2qti for Canvas."""
+    from labs.instructor.question_bank import write_bank
+
+    folder = out or Path(f"{lab.name}-bank")
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in write_bank(lab, variants, folder, course, workers):
+        click.echo(file)
+
+
+@lab.command("oral")
+@click.argument("hand_in", type=click.Path(path_type=Path, exists=True))
+@_options("lab oral")
+def oral_command(hand_in: Path, lab: LabSpec, course: Course, out: Path | None) -> None:
+    """Write questions for an oral exam from a hand-in's answers and frames, then their key."""
+    from labs.instructor.oral import write_sheet
+
+    click.echo(write_sheet(hand_in, lab, course, out))
+
+
+@lab.command("lint")
+@click.argument("names", metavar="[LAB]...", nargs=-1)
+@_options("lab lint")
+def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> None:
+    """Say what is wrong with labs, in every language; without a name with all."""
+    from labs.instructor.lint import lint
+    from labs.instructor.preview import lint_variants, run_variants
+
+    found = 0
+    for name in names or catalogue.names():
+        languages = catalogue.languages(catalogue.folder_of(name))
+        labs = {f"{name} ({each})": catalogue.find(name, each) for each in languages}
+        findings = [(where, each) for where, lab in labs.items() for each in lint(lab)]
+        if variants:
+            folder = Path(f"{name}-preview")  # it remembers the variants that were run
+            preview = run_variants(catalogue.find(name), variants, folder, workers=workers)
+            findings += [(name, each) for each in lint_variants(preview)]
+        for where, finding in findings:
+            click.echo(f"{where}, {finding.where}: {finding.text}")
+        found += len(findings)
+    click.echo(f"{found} to correct." if found else "No mistakes found.")
+    raise SystemExit(1 if found else 0)
+
+
+@lab.command("new")
+@click.argument("name", metavar="NAME")
+@_options("lab new")
+def new_command(name: str, like: str) -> None:
+    """Begin a lab: two files that run, to be changed."""
+    folder = catalogue.new_lab(name, like)
+    key = "key.toml" if (folder / "key.toml").is_file() else "key.py"
+    click.echo(f"{folder}: change lab.toml and {key}; then ./tcplab lab lint {name}")
+
+
 @click.command()
 @click.argument("submissions", type=PATH)
-@instructor.lab_options("grade")
+@_options("grade")
 def grade(
     submissions: Path,
     lab: LabSpec,
