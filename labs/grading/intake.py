@@ -3,7 +3,7 @@
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labs.definition.answers import displayable
@@ -60,37 +60,27 @@ def receive(submissions: Path, work: Path) -> Intake:
     sorting = sort_files(files)
     parcels = sorting.parcels
     if not parcels:
-        first = next((f" {each.path[:80]}: {each.problem}" for each in files if each.problem), "")
+        why = next((f" {each.path[:80]}: {each.problem}" for each in files if each.problem), "")
         remedy = "It should hold a zip or a folder for each student."
-        raise UsageError(f"There is no hand-in in '{submissions}'.{first}", remedy)
-    hand_ins = _hand_ins(submissions, files, parcels, work)
+        raise UsageError(f"There is no hand-in in '{submissions}'.{why}", remedy)
+    first, *others = parcels
+    is_folder = submissions.is_dir()
+    whole = first.folder == "" if is_folder else not first.packed
+    if not others and whole and first.upload is None:  # the download is itself a hand-in
+        hand_ins = [HandIn(submissions, displayable(submissions.resolve().name))]
+    else:
+        for number, parcel in enumerate(parcels):
+            parcel.place, parcel.problem = work / str(number), _problem(parcel, files)
+        (_from_folder if is_folder else _from_archive)(submissions, parcels, files)
+        # Anonymous marking gives all students one name.
+        uploads = {(parcel.upload.name, parcel.upload.key) for parcel in parcels if parcel.upload}
+        count = Counter(name for name, _ in uploads)
+        hand_ins = [_hand_in(parcel, files, count) for parcel in parcels]
     pairs = zip(parcels, hand_ins, strict=True)
     belongs = {place: hand_in for parcel, hand_in in pairs for place in parcel.files}
     loose = (parcel.files.items() for parcel in parcels if not parcel.packed)
     passed = frozenset(place for names in loose for place, name in names if not wanted(name))
     return Intake(files, hand_ins, belongs, sorting.others, passed)
-
-
-def _hand_ins(
-    submissions: Path, files: Sequence[archives.DownloadFile], parcels: Sequence[Parcel], work: Path
-) -> list[HandIn]:
-    first, *others = parcels
-    whole = first.folder == "" if submissions.is_dir() else not first.packed
-    if not others and whole and first.upload is None:  # the download is itself a hand-in
-        return [HandIn(submissions, displayable(submissions.resolve().name))]
-    extractions = [
-        _Extraction(parcel, work / str(number), _problem(parcel, files))
-        for number, parcel in enumerate(parcels)
-    ]
-    if submissions.is_dir():
-        for extraction in extractions:
-            _from_folder(submissions, files, extraction)
-    else:
-        _from_archive(submissions, extractions)
-    # Anonymous marking gives all students one name.
-    uploads = {(parcel.upload.name, parcel.upload.key) for parcel in parcels if parcel.upload}
-    count = Counter(name for name, _ in uploads)
-    return [each.hand_in(files, count) for each in extractions]
 
 
 def _problem(parcel: Parcel, files: Sequence[archives.DownloadFile]) -> str:
@@ -102,78 +92,68 @@ def _problem(parcel: Parcel, files: Sequence[archives.DownloadFile]) -> str:
     return "It holds a file twice." if len(set(names)) < len(names) else ""
 
 
-@dataclass
-class _Extraction:
-    """A parcel on its way out of a download, to `place`, and why it stays."""
-
-    parcel: Parcel
-    place: Path
-    problem: str
-
-    @property
-    def targets(self) -> dict[int, Path]:
-        if self.problem:
-            return {}
-        if self.parcel.packed:
-            return dict.fromkeys(self.parcel.files, self.place / _TAKEN_OUT)
-        names = self.parcel.files.items()
-        return {place: self.place / name for place, name in names if wanted(name)}
-
-    def hand_in(self, files: Sequence[archives.DownloadFile], count: Mapping[str, int]) -> HandIn:
-        upload, label = self.parcel.upload, displayable(self.parcel.label)
-        time = max(files[index].time for index in self.parcel.files)
-        if upload is None:
-            return HandIn(self.place, label, time=time, problem=self.problem)
-        return HandIn(
-            self.place,
-            label,
-            upload.number if upload.system == "moodle" else "",
-            upload.number if upload.system == "canvas" else "",
-            displayable(upload.name) if count[upload.name] == 1 else "",
-            upload.key,
-            time,
-            upload.file,
-            self.problem,
-            upload.late,
-        )
+def _hand_in(
+    parcel: Parcel, files: Sequence[archives.DownloadFile], count: Mapping[str, int]
+) -> HandIn:
+    time = max(files[index].time for index in parcel.files)
+    found = HandIn(parcel.place, displayable(parcel.label), time=time, problem=parcel.problem)
+    if (upload := parcel.upload) is None:
+        return found
+    name = displayable(upload.name) if count[upload.name] == 1 else ""
+    is_moodle, number = upload.system == "moodle", upload.number
+    found = replace(found, moodle=number if is_moodle else "", canvas="" if is_moodle else number)
+    return replace(found, uploader=name, upload=upload.key, file=upload.file, late=upload.late)
 
 
-def _from_archive(archive: Path, extractions: Sequence[_Extraction]) -> None:
+def _targets(parcel: Parcel) -> dict[int, Path]:
+    """Return the files to write, by their indices in the download."""
+    if parcel.problem:
+        return {}
+    if parcel.packed:
+        return dict.fromkeys(parcel.files, parcel.place / _TAKEN_OUT)
+    return {at: parcel.place / name for at, name in parcel.files.items() if wanted(name)}
+
+
+def _from_archive(
+    archive: Path, parcels: Sequence[Parcel], _files: Sequence[archives.DownloadFile]
+) -> None:
     """Take all parcels out in one pass, or each in its process if that ends."""
-    for extraction in extractions:
-        extraction.place.mkdir(parents=True)
+    for parcel in parcels:
+        parcel.place.mkdir(parents=True)
     try:
-        whole = {at: to for each in extractions for at, to in each.targets.items()}
+        whole = {at: to for parcel in parcels for at, to in _targets(parcel).items()}
         problems = archives.extract(archive, whole)
     except NotContained:
         problems = {}
-        for extraction in extractions:
-            shutil.rmtree(extraction.place)
-            extraction.place.mkdir()
+        for parcel in parcels:
+            shutil.rmtree(parcel.place)
+            parcel.place.mkdir()
+            targets = _targets(parcel)
             try:
-                problems |= archives.extract(archive, extraction.targets)
+                problems |= archives.extract(archive, targets)
             except NotContained as error:
-                problems |= dict.fromkeys(extraction.targets, str(error))
-    for extraction in extractions:
-        found = [extraction.problem, *map(problems.get, extraction.parcel.files)]
-        extraction.problem = next(filter(None, found), "")
-        if extraction.parcel.packed:
-            extraction.place /= _TAKEN_OUT
+                problems |= dict.fromkeys(targets, str(error))
+    for parcel in parcels:
+        found = [parcel.problem, *map(problems.get, parcel.files)]
+        parcel.problem = next(filter(None, found), "")
+        if parcel.packed:
+            parcel.place /= _TAKEN_OUT
 
 
 def _from_folder(
-    folder: Path, files: Sequence[archives.DownloadFile], extraction: _Extraction
+    folder: Path, parcels: Sequence[Parcel], files: Sequence[archives.DownloadFile]
 ) -> None:
-    parcel = extraction.parcel
-    if parcel.packed:
-        extraction.place = folder / files[min(parcel.files)].path
-    elif parcel.folder is not None:
-        extraction.place = folder / parcel.folder
-    elif not extraction.problem:
-        extraction.place.mkdir(parents=True)
-        try:
-            for place, target in extraction.targets.items():
-                with archives.open_strangers_file(folder / files[place].path) as stream:
-                    archives.copy_limited(stream, target, archives.LARGEST_ARCHIVE)
-        except (OSError, archives.Refusal) as error:
-            extraction.problem = str(error)
+    """Copy the parcels whose files lie next to others; the rest stays in the folder."""
+    for parcel in parcels:
+        if parcel.packed:
+            parcel.place = folder / files[min(parcel.files)].path
+        elif parcel.folder is not None:
+            parcel.place = folder / parcel.folder
+        elif not parcel.problem:
+            parcel.place.mkdir(parents=True)
+            try:
+                for index, target in _targets(parcel).items():
+                    with archives.open_strangers_file(folder / files[index].path) as stream:
+                        archives.copy_limited(stream, target, archives.LARGEST_ARCHIVE)
+            except (OSError, archives.Refusal) as error:
+                parcel.problem = str(error)

@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 from labs.definition.assignment import ANSWERS, FILE
@@ -95,12 +96,13 @@ _UNOWNED = "no hand-in, and in no folder of one"
 _LOOSE = "loose next to hand-ins, so its student is unknown"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Parcel:
     """A hand-in before it is opened.
 
     `files` are its files by their places in the download, with their names inside it. `packed` says
     that it is one archive; `folder` is the path of the folder that it is, None if it is scattered.
+    It is taken out to `place`, or stays for a `problem`.
     """
 
     label: str
@@ -108,6 +110,8 @@ class Parcel:
     upload: Upload | None = None
     packed: bool = False
     folder: str | None = None
+    place: Path = Path()
+    problem: str = ""
 
 
 @dataclass(frozen=True)
