@@ -224,7 +224,12 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
             case = case.flagged(Flag("real time", unseen))
     others = other_settings(run, case.own_variant, handed_in, case.own)
     case = _flagged(case, "other settings", run, *others)
-    return _witnessed(case, run, handed_in) if native else case
+    if not native:
+        return case
+    case = _measure(case, run, handed_in)
+    measured = {name: each for values in case.runs[run.name] for name, each in values.items()}
+    contradicted = (f"Run {run.name}, {sentence}." for sentence in inconsistencies(measured))
+    return case.flagged(*(Flag("witnesses", text) for text in contradicted))
 
 
 def has_doubtful_packets(case: Case, run: LabRun) -> bool:
@@ -301,14 +306,6 @@ def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> Case:
     marked = "the answers are marked by the captures that were handed in."
     case = replace(case, runs={**case.runs, run.name: list(values.values())})
     return case.noted(f"Run {run.name}: {marked}")
-
-
-def _witnessed(case: Case, run: LabRun, handed_in: HandedInRun) -> Case:
-    """Judge a run in real time by its own witnesses, since it cannot be repeated."""
-    case = _measure(case, run, handed_in)
-    measured = {name: each for values in case.runs[run.name] for name, each in values.items()}
-    contradicted = (f"Run {run.name}, {sentence}." for sentence in inconsistencies(measured))
-    return case.flagged(*(Flag("witnesses", text) for text in contradicted))
 
 
 _TYPING = Allowance(120.0, 6 << 30)

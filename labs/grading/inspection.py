@@ -60,8 +60,6 @@ _SHOWN = 80
 
 
 class ClaimedVariant(Struct, frozen=True):
-    """The student, course and lab that an assignment names."""
-
     lab: str | None = None
     student: str = ""
     course: str = ""

@@ -69,7 +69,7 @@ class Worksheet:
     submission: int | None = None
 
     def maximum(self, row: int) -> float:
-        return _float(self.table.value(row, self.most))
+        return float(self.table.value(row, self.most).replace(",", "."))
 
     def placed(self, students: Sequence[ExportedPoints]) -> Iterator[tuple[int, ExportedPoints]]:
         """Each row with its student: by the number in Moodle, else by a cell of id or address."""
@@ -146,7 +146,6 @@ def read_worksheet(file: Path) -> Worksheet:
 
 
 def _recognised(sheet: tables.ForeignTable) -> Worksheet | None:
-    """The worksheet, by its headings in a language that is known."""
     heading = [text.casefold() for text in sheet.heading]
     people = [row for row in range(1, len(sheet.rows)) if any(sheet.values(row))]
 
@@ -175,7 +174,3 @@ def _number_of(case: Case) -> str:
     identifier = case.hand_in.moodle or (case.person.moodle if case.person else "")
     match = _IDENTIFIER.fullmatch(identifier)
     return match[1] if match else ""
-
-
-def _float(text: str) -> float:
-    return float(text.replace(",", "."))

@@ -56,7 +56,11 @@ class MeasuredRun:
 
     def __call__(self, condition: str, key: str) -> float:
         """Return the value, the median of several seeds. Raises KeyError, UnknownMetric."""
-        _require_known(key)
+        group, _, name = key.partition(".")
+        if key not in _WITNESSES and name not in (
+            _OF_RUN if group == "run" else _OF_FLOW | _OF_SOCKET
+        ):
+            metric(key)  # raises UnknownMetric for one that is misspelt
         self._require_condition(condition)
         return median(values[condition][key] for values in self.seeds)
 
@@ -90,14 +94,6 @@ class MeasuredRun:
             for key, time in self.seeds[0][condition].items()
             if key.startswith(beginning)
         }
-
-
-def _require_known(key: str) -> None:
-    """Raises UnknownMetric for a key that is misspelt."""
-    group, _, name = key.partition(".")
-    if key in _WITNESSES or name in (_OF_RUN if group == "run" else _OF_FLOW | _OF_SOCKET):
-        return
-    metric(key)
 
 
 Runs = Mapping[str, MeasuredRun]  # the runs of a lab by name

@@ -119,12 +119,10 @@ class PackageLock:
 
     @property
     def versions(self) -> dict[str, str]:
-        """Name to version."""
         return {package.name: package.version for package in self.packages}
 
 
 def read_lock(file: Path) -> PackageLock:
-    """Return the lock in a file."""
     head, *rows = file.read_text().splitlines()
     packages = (LockedPackage(*row.split()) for row in rows)
     return PackageLock(head.removeprefix(_HEAD), tuple(packages))

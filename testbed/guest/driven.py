@@ -146,7 +146,6 @@ class DrivenNetwork:
         self._begun, self._clock = time.monotonic_ns(), time.time_ns()
 
     def obey(self, line: OrderLine) -> None:
-        """Carry out orders until one says to end."""
         message = self._message({"ok": None})
         try:
             while (order := line.next(message))["do"] != "end":

@@ -29,7 +29,6 @@ class EthernetFrame:
 
     @cached_property
     def kind(self) -> int:
-        """The type that Ethernet's header has."""
         return int.from_bytes(self.data[12:ETHERNET])
 
     @cached_property

@@ -161,7 +161,6 @@ def available_algorithms() -> list[str]:
 
 
 def default_algorithm() -> str:
-    """Return the default of the calling thread's namespace."""
     return _DEFAULT.read_text().strip()
 
 

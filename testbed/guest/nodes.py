@@ -143,7 +143,6 @@ def empty_network(shells: bool = False, bridges: bool = False) -> Any:
 
 
 def assemble(mininet: Any, topology: TopologySpec) -> None:
-    """Add the nodes and cables of a topology."""
     for number, node in enumerate(topology.nodes, 1):
         if node.kind == "switch":
             mininet.addSwitch(node.name, dpid=f"{number:x}")

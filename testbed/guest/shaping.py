@@ -87,7 +87,6 @@ def policer_commands(interface: str, channel: Channel) -> list[str]:
 
 
 def without_policer(interface: str) -> str:
-    """Return the line that removes the policer of a port."""
     return f"filter del dev {interface} egress chain 1 pref 1"
 
 
@@ -217,7 +216,6 @@ def _bursts(interface: str, channel: Channel, netem: dict[str, Any]) -> list[Int
 
 
 def _parameters(interface: str, channel: Channel, shown: dict[str, Any]) -> list[InterfaceSetting]:
-    """Compare each parameter of the discipline with what tc shows."""
     managed = discipline(channel.discipline)
     options = managed.shown(shown) if channel.settings else {}
     compared = []

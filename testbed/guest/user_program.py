@@ -41,7 +41,6 @@ class EventLoop:
         self._poll.register(descriptor, select.POLLIN)
 
     def forget(self, descriptor: int) -> None:
-        """Watch the descriptor no longer."""
         self._poll.unregister(descriptor)
         del self._handlers[descriptor]
 
@@ -66,7 +65,6 @@ class EventLoop:
         return True
 
     def drain(self) -> None:
-        """Handle what there is now."""
         while self._handle(0):
             pass
 

@@ -157,7 +157,6 @@ class BuiltKernel:
 
 
 def built_kernels() -> list[BuiltKernel]:
-    """Return every kernel that is built, by its name."""
     kernels = map(_built_kernel, cache.folder().glob(f"kernel-*/{cache.MANIFEST}"))
     return sorted(kernels, key=lambda kernel: kernel.name)
 

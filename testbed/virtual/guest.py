@@ -53,8 +53,6 @@ class LineSilent(Exception):
 
 @dataclass(frozen=True)
 class GuestLine:
-    """Messages to and from a guest."""
-
     ours: socket.socket
     theirs: socket.socket
 
