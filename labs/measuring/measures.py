@@ -57,9 +57,8 @@ class MeasuredRun:
     def __call__(self, condition: str, key: str) -> float:
         """Return the value, the median of several seeds. Raises KeyError, UnknownMetric."""
         group, _, name = key.partition(".")
-        if key not in _WITNESSES and name not in (
-            _OF_RUN if group == "run" else _OF_FLOW | _OF_SOCKET
-        ):
+        known = _OF_RUN if group == "run" else _OF_FLOW | _OF_SOCKET
+        if key not in _WITNESSES and name not in known:
             metric(key)  # raises UnknownMetric for one that is misspelt
         self._require_condition(condition)
         return median(values[condition][key] for values in self.seeds)
