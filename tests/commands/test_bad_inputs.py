@@ -1,7 +1,5 @@
 """Bad input of a run or sweep: one sentence with its remedy, before anything runs."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`tcplab bench`: its counts, and the table that the manual prints."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command line: options from parameters, one clear message, nothing started by mistake."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """Imports point one way, and what travels into a guest needs nothing but Mininet."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from pathlib import Path

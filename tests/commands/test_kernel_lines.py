@@ -1,7 +1,5 @@
 """Source lines of a kernel's functions, from a small program that gcc compiles."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

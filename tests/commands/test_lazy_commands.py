@@ -1,7 +1,5 @@
 """The list of all commands is written down so that help needs none of them; it must stay true."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

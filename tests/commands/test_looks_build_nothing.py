@@ -1,7 +1,5 @@
 """Commands that look, plan or are misspelt fetch and build nothing, not even the image."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """An installed package adds a study with its report, a lab and a topology by entry points."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

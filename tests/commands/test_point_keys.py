@@ -1,7 +1,5 @@
 """The key of a point, an origin and an identity tell of every file that can change a result."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

@@ -1,7 +1,5 @@
 """What processes take, as the kernel tells it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Programs in a network, as far as no guest is needed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """What is measured beside a native run, and which figures lead to a warning."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

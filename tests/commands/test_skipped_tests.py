@@ -1,7 +1,5 @@
 """The end of a test run groups what was skipped by its reason."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

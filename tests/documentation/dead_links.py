@@ -3,8 +3,6 @@
 Zensical looks at the links of pages; this looks at what came out, made pages and pictures too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser

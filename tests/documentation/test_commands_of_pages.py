@@ -4,8 +4,6 @@ Here nothing is run: each is parsed by the commands themselves, with every optio
 tests/documentation/test_first_hours.py types those of the tutorials and how-tos.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -6,8 +6,6 @@ nothing is shortened. A first hour is typed as it is written, and prints each li
 Terminals are bash's, so a page may use its other commands too.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """README's pictures are those of this version."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pictures of the gallery are made by their commands, and kept for the next site."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

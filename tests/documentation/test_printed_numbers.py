@@ -1,7 +1,5 @@
 """Printed results of docs/studies: their sums, and what the studies' data says of them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

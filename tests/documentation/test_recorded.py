@@ -1,7 +1,5 @@
 """The recorded stage: its runs are real, its page plays them, and a call waits in a long queue."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

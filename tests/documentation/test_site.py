@@ -1,7 +1,5 @@
 """The site is built whole, without dead links, fetches nothing, and works when opened as files."""
 
-from __future__ import annotations
-
 import re
 import signal
 import socket

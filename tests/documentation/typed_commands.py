@@ -7,8 +7,6 @@ for the tests: `<!-- $ COMMAND -->` does what the text asks a reader to do in an
 title is a file that the reader saves under that name.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

@@ -1,7 +1,5 @@
 """A cache of its own for each test, and a recipe that builds in no time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A folder with the programs of a minimal Debian that ./tcplab uses."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

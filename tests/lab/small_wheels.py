@@ -1,7 +1,5 @@
 """Wheels without content."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

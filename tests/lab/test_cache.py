@@ -1,7 +1,5 @@
 """The cache of what is built once: entries that are whole, damaged, built twice or killed."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import multiprocessing

@@ -1,7 +1,5 @@
 """Files of the cache are read again when they may be others than those that were checked."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

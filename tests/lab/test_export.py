@@ -1,7 +1,5 @@
 """The lab in one file: it arrives whole, and hostile or damaged files are refused."""
 
-from __future__ import annotations
-
 import io
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Files by HTTP, and the words for servers that do not answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread

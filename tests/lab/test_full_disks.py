@@ -1,7 +1,5 @@
 """A full disk, and a compiler's error, are not taken for a missing network."""
 
-from __future__ import annotations
-
 import errno
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Objects of a user's kernel are kept for the next build, whether it compiles or not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

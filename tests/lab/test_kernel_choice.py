@@ -1,7 +1,5 @@
 """Which kernel a name means, and what a source of one's own is built from; nothing is built."""
 
-from __future__ import annotations
-
 import subprocess
 import tarfile
 from pathlib import Path

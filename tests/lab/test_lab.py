@@ -1,7 +1,5 @@
 """The lab's files, digests and commands, with recipes that build in no time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """./tcplab on a machine of stand-ins: each program is a small script that notes its call."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """./tcplab with a real Python and a real pip, which finds its packages in a folder only."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Libraries that are installed when they are first needed."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

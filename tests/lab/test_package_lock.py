@@ -1,7 +1,5 @@
 """Locked packages: fetched by name and SHA-256, also if the mirror has moved on."""
 
-from __future__ import annotations
-
 import hashlib
 import urllib.error
 import urllib.request

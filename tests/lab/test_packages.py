@@ -1,7 +1,5 @@
 """Which packages a command of ./tcplab needs, depending on the cache and the user."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

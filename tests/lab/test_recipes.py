@@ -1,7 +1,5 @@
 """The recipes' own files and their decisions, without building anything."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

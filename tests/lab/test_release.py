@@ -1,7 +1,5 @@
 """What a release is made of: files that are the same whoever makes them, and a lab that arrives."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

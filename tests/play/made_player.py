@@ -4,8 +4,6 @@ What a page and a server need is here: several flows, losses, events, all column
 when it is told to, and counts of what was started and ended.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A server of the live page that runs while a test does, and a browser's first request to it."""
 
-from __future__ import annotations
-
 import http.client
 import threading
 import time

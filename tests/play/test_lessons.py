@@ -1,7 +1,5 @@
 """Lessons: their format with its errors, and that what they state is true in the lab."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Iterator

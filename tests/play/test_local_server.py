@@ -1,7 +1,5 @@
 """Servers for browsers of this computer: names in Host, and the number of connections."""
 
-from __future__ import annotations
-
 import random
 import re
 import resource

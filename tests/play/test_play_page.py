@@ -1,7 +1,5 @@
 """The live page in a real browser: real clicks, drags and keys, wide and narrow."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

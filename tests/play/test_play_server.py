@@ -1,7 +1,5 @@
 """The server of the live page: who gets in, what it sends, and that nothing is left behind."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket

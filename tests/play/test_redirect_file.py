@@ -1,7 +1,5 @@
 """How the page is opened: by a private file, so that its token is on no command line."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

@@ -1,7 +1,5 @@
 """The live page in a notebook: what a cell says comes to a player, and its run as data frames."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

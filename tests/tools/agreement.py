@@ -7,8 +7,6 @@ A capture is read by tcptrace, by us with tcptrace's definitions (compatible), a
 status is 1 if a field that should agree does not.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import sys
 from collections.abc import Iterable

@@ -5,8 +5,6 @@
 Programs are of a handful of qualities; with --alike students of a quality have the same bytes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

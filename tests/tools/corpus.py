@@ -6,8 +6,6 @@ Nothing is fetched; tcptrace and tshark are left out if they are not installed. 
 for a crash.
 """
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

@@ -7,8 +7,6 @@ its sender, and at its end the sender's tcp_info is read: for how long data was 
 (tcpi_busy_time), and how long of that the receiver's window was in the way (tcpi_rwnd_limited).
 """
 
-from __future__ import annotations
-
 import json
 import random
 from argparse import ArgumentParser

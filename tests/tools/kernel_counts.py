@@ -4,8 +4,6 @@ First the sender's own count of retransmissions, then the bytes that the sending
 handed over, then the switch's drops and the duplicates that the receiver reported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

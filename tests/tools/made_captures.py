@@ -8,8 +8,6 @@ Timestamps are echoed as RFC 7323 says: of the earlier of two segments, and whil
 the last before it. 128 bytes of each packet are kept.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

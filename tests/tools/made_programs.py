@@ -1,7 +1,5 @@
 """Programs of a few bytes, for tests on computers without a compiler."""
 
-from __future__ import annotations
-
 import struct
 
 READ = bytes.fromhex("480fc7f0 73fa")

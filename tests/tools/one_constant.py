@@ -4,8 +4,6 @@ programs.
 .venv/bin/python -m tests.tools.one_constant reliable_transport --memory FOLDER
 """
 
-from __future__ import annotations
-
 import ast
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Studies of one's own that a test adds to this process, which nobody knows afterwards."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 `python -m tests.tools.power` prints the table of docs/concepts/statistics.md.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from analysis.statistics.paired_tests import paired

@@ -8,8 +8,6 @@ second time, when there are pauses between the orders, and in the sandbox withou
 program that is not installed has a row that says so. Another user's digests are the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

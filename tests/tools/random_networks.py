@@ -7,8 +7,6 @@ should be good, or with care for a reason that is not the network's: a buffer th
 the path, or loss by chance in one of a hundred.
 """
 
-from __future__ import annotations
-
 import random
 from argparse import ArgumentParser, Namespace
 from collections import Counter

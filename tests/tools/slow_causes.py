@@ -7,8 +7,6 @@ pattern of the application for each. The captures of both hosts and of the route
 judged, and the matrix is printed by place.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from argparse import ArgumentParser

@@ -1,7 +1,5 @@
 """Transfers of known slowness: a drawn network, congestion control and pattern of programs each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random

@@ -5,8 +5,6 @@ it writes to. A truncated file still exits 0. Times of the first and last packet
 zero-padded. Its errors are in analysis/flows/columns.csv.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

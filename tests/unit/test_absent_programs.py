@@ -3,8 +3,6 @@
 execvp(3) then reports EACCES and not ENOENT.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A user's own defaults: what they change, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

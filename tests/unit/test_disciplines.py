@@ -1,7 +1,5 @@
 """The table of queueing disciplines, and what reads it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """Examples in the docstrings of the product give the results that they state."""
 
-from __future__ import annotations
-
 import doctest
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Each finding of the doctor on made-up machines; on the real one it answers without libraries."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable, Sequence

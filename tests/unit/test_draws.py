@@ -1,7 +1,5 @@
 """Draws of a seed: the same for a seed, other ones for another, by the names of flows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Programs whose files hold the instructions of the processor's random numbers."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The claim of an experiment as data: what it names exists, and it changes no packet."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A host's own port may lose and queue packets: only if the spec names the host, and undelayed."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

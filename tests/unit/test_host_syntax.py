@@ -1,7 +1,5 @@
 """Sources are parsed by threads beside each other."""
 
-from __future__ import annotations
-
 import gc
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The journal of shared changes: what it holds if its run dies, and what undoing leaves alone."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

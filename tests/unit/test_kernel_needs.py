@@ -1,7 +1,5 @@
 """What a spec needs of its kernel: refused if that lacks it, unless it is the kernel's only way."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Connections that begin late: their text, their flows, and the spec's field."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.cubic_vs_reno import CubicVsRenoParameters, experiment

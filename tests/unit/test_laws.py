@@ -1,7 +1,5 @@
 """The laws of the literature: published constants, sums by hand, and what a verdict takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf, isclose, sqrt

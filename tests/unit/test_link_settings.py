@@ -1,7 +1,5 @@
 """Fields of the link, for every study."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.study.catalogue import find

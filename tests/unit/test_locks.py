@@ -1,7 +1,5 @@
 """Locks end with the process that holds them; what it left is adopted by one other."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

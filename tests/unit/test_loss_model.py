@@ -1,7 +1,5 @@
 """Losses in bursts: shares by hand, tc's words, what tc reads back, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Processors and memory for guests, and folders that nobody keeps."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """The manual page has every command and option, and roff that a formatter takes."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

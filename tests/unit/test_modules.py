@@ -1,7 +1,5 @@
 """A user's own congestion control: what its source must have, and no kernel gets it by mistake."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """JSON and TOML that a parser chokes on is an error in one sentence, wherever it is read."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the guest's code does on a kernel that lacks what newer ones have."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

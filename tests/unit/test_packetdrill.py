@@ -1,7 +1,5 @@
 """packetdrill's words as data, scripts as they are found, and the kernel's own as cases."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is set on the live page: parsed at the edge, and the same as a command line."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

@@ -1,7 +1,5 @@
 """Installed packages register studies, metrics and the like as entry points."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Proofs from counters and samples: what holds, what does not, and how far chance goes."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

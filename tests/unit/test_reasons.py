@@ -1,7 +1,5 @@
 """Why published rows differ: each reason belongs to a row, and is the first that fits it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

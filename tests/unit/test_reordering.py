@@ -1,7 +1,5 @@
 """Hosts that reorder: tc's commands, the check of what the kernel has, the proof; real output."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """A run compared with its repetition: the same, or the first packet that differs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The analysis as a process: asked for the verdict on the network, then for the report."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import closing
 from pathlib import Path

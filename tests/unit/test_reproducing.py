@@ -1,7 +1,5 @@
 """A reproduction carried out with made-up runs: its rows, what goes on, what failed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`tcplab runs`: list, show, gc."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

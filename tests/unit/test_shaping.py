@@ -1,7 +1,5 @@
 """Channels as tc's commands, and the check of what the kernel has, on real output of tc."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

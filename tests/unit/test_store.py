@@ -1,7 +1,5 @@
 """Run directories: in place in one step, never overwritten, orphans kept."""
 
-from __future__ import annotations
-
 import errno
 import json
 import multiprocessing

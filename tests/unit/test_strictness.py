@@ -1,7 +1,5 @@
 """`--strict`: only a good network passes, and what it was else is said."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

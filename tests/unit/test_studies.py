@@ -1,7 +1,5 @@
 """The studies as data: profiles, forms, grids, and a run for every published number."""
 
-from __future__ import annotations
-
 from collections import Counter
 from statistics import fmean
 from typing import Any

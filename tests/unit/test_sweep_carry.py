@@ -1,7 +1,5 @@
 """How a plan is carried out, with an engine that makes up its records."""
 
-from __future__ import annotations
-
 import json
 import random
 import sqlite3

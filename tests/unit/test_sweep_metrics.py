@@ -1,7 +1,5 @@
 """A sweep's metric: a probe keeps TCP's values, and expressions are columns of its table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

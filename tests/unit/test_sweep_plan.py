@@ -1,7 +1,5 @@
 """What a sweep asks for: names and values checked before anything is run."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a sweep says while it goes on, and how long it waits."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The engine of one machine: results as they come, and no task left when the caller goes away."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from threading import Barrier, Event
 from typing import Any

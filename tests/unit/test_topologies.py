@@ -1,7 +1,5 @@
 """Shapes, their checks, addresses and routes: pure data, no network."""
 
-from __future__ import annotations
-
 import dataclasses
 from itertools import permutations
 

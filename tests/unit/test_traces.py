@@ -1,7 +1,5 @@
 """Traces of packet opportunities: the packaged ones, rates by hand, and what is refused."""
 
-from __future__ import annotations
-
 import os
 from math import cos, tau
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Traffic of applications: what each seed draws."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 from dataclasses import replace

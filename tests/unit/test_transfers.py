@@ -1,7 +1,5 @@
 """What a transfer without a result is said to be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The first packets and lines that differ between two networks, without guests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Quantities: exact, round trips, and a sentence with the remedy for what is misspelt."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

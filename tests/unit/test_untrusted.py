@@ -1,7 +1,5 @@
 """A stranger's file is read only if it is regular, below its folder and not too large."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import socket

@@ -3,8 +3,6 @@
 Descriptors and addresses are those of attacker.c. The numbers are those of x86-64.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import struct

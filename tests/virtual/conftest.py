@@ -1,7 +1,5 @@
 """The lab kernel for tests: built once into the usual cache, then a guest for each question."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

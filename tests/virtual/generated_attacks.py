@@ -8,8 +8,6 @@ this computer with what it was before.
     python -m tests.virtual.generated_attacks --update   # keep it, to be read and committed
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import json

@@ -1,7 +1,5 @@
 """A job for the guest: conversations that a network, a window or a program holds back."""
 
-from __future__ import annotations
-
 import json
 import socket
 import struct

@@ -1,7 +1,5 @@
 """What this computer can observe of a guest that attacks it: files, processes, sockets, memory."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

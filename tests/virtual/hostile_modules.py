@@ -4,8 +4,6 @@
 process. What it returned goes to the guest's console as `attack RESULT`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

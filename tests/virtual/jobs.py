@@ -1,7 +1,5 @@
 """Jobs for the guest that are no experiments. Each is `perform({"job": NAME, ...}, job)`."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

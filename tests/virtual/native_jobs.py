@@ -1,7 +1,5 @@
 """The native testbed in the lab kernel, as root and beside strangers: jobs for test_native.py."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@
 descriptors, fixed addresses. The standard library only.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -1,7 +1,5 @@
 """A job for the guest: networks of several shapes, one after the other, seen by usual tools."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

@@ -1,7 +1,5 @@
 """A network of bridges, as kernels without Open vSwitch need, carries the same packets."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

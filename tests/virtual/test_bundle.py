@@ -1,7 +1,5 @@
 """Bundles: packed, unpacked elsewhere, repeated by their script, and refused where bytes differ."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Programs that read the clock: each read takes a little time, and no clock goes back."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

@@ -1,7 +1,5 @@
 """What a guest's Python imports was compiled before; its text still stands in a traceback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

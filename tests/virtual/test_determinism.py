@@ -1,7 +1,5 @@
 """The same seed, kernel and image give the same packets for every user, folder and load."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

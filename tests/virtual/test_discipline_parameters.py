@@ -1,7 +1,5 @@
 """Every parameter of every discipline, in one network: the kernel has what was asked for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A queueing discipline of an installed package decides in a guest which packet is dropped."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The example with etcd passes, also when each network is made twice."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What goes wrong is contained, said in one message, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

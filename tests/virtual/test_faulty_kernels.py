@@ -4,8 +4,6 @@ One patch does all of it, as a setting says. Its kernel takes minutes to build, 
 out unless pytest has `--faults`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Flows that a study's own programs carry: captured, measured and compared as iperf's."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

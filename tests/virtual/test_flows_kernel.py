@@ -1,7 +1,5 @@
 """Two captures of a path show what its kernels counted: retransmitted, lost, reported twice."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

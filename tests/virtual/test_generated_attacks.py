@@ -1,7 +1,5 @@
 """No system call of a guest changes this computer, and only those on the table are made."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

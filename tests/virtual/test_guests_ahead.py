@@ -1,7 +1,5 @@
 """A guest that waited for its order sends the packets of one that had it from the start."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

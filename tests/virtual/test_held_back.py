@@ -1,7 +1,5 @@
 """What limited a sender, as its capture shows it, is what its kernel counted."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.lab.ready import Lab

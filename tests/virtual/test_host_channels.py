@@ -1,7 +1,5 @@
 """A sender whose own port loses packets: the loss is proved, and its TCP feels its own queue."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.sack_loss_sweep import SackLossSweepParameters, experiment

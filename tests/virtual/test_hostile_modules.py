@@ -1,7 +1,5 @@
 """What a hostile module tries against this computer ends with its guest, or is refused."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A release's wheels from an index: an installation by pip that needs neither network nor tools."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

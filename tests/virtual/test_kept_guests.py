@@ -1,7 +1,5 @@
 """A guest that has carried seeds gives the next one the files of a fresh guest, byte by byte."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ A kernel that is not built takes minutes, so those are left out unless pytest ha
 builds one, which the page about kernels needs too.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

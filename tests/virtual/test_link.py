@@ -1,7 +1,5 @@
 """A shaped port of the lab kernel is a line: each packet takes its own time, exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

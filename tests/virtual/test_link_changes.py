@@ -1,7 +1,5 @@
 """A link that changes while it is measured: the packets say so, and so does the evidence."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

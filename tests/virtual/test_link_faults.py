@@ -1,7 +1,5 @@
 """Faults of a network, proved by what both ends captured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A process with more than 1,024 open descriptors, which select(2) cannot watch."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Metrics of a run in the lab kernel, held against its captures and against arithmetic."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A user's own congestion control in the lab kernel: built, proved in use, and its mistakes."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path

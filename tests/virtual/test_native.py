@@ -1,7 +1,5 @@
 """The native testbed on the lab kernel: it leaves the machine as it was, whenever it is killed."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from collections.abc import Callable

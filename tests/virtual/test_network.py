@@ -1,7 +1,5 @@
 """The live network is its spec: queues fill on every shape, settings are proved, tools agree."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """Networks of the lab kernel are judged good, and a run that is repeated is the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

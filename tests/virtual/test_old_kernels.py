@@ -1,7 +1,5 @@
 """Each old kernel that is built here runs a whole study, again and again the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """packetdrill scripts in the lab kernel: pass, fail with their line, end, and are repeatable."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`tcplab exec` and `tcplab shell`: other systems, graphs, typed commands."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

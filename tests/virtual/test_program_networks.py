@@ -1,7 +1,5 @@
 """Networks for programs: IPv6, cables, a second path, translation, settings, every shape."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Programs in a network in virtual time: the same packets whatever happens outside."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

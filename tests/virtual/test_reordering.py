@@ -1,7 +1,5 @@
 """Hosts that reorder in a guest: a frozen draw changes no order, a real one does; large frames."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A guest's sandbox on machines that allow less: it is named, and the packets are the same."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

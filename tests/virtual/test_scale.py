@@ -1,7 +1,5 @@
 """A guest with many hosts and flows is as right as one with two: batches lose nothing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """`tcplab shell` at a terminal: commands, Ctrl-C, Ctrl-D, Ctrl-], and nothing is left of it."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

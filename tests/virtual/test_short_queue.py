@@ -1,7 +1,5 @@
 """The experiment of the first hour for researchers, as a reader would save it."""
 
-from __future__ import annotations
-
 import re
 import sys
 import types

@@ -3,8 +3,6 @@
 Each test runs a copy of the code that is changed in a way which used to move packets.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

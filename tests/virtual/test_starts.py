@@ -1,7 +1,5 @@
 """Flows begin when their spec says and last as long as it says, each from its own start."""
 
-from __future__ import annotations
-
 import pytest
 
 from analysis.flows.reader import read

@@ -5,8 +5,6 @@
 The tables, which people have read, are in strangers.txt.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Short forms of the studies in the lab kernel: what each is about must show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

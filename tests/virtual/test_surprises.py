@@ -1,7 +1,5 @@
 """Each surprise of the table is shown by its script, and by the command."""
 
-from __future__ import annotations
-
 import pytest
 from click.testing import CliRunner
 

@@ -1,7 +1,5 @@
 """Sweeps on this machine, in the lab kernel: true rows, the same for any workers, none lost."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

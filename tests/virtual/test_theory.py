@@ -1,7 +1,5 @@
 """The studies against theory in the lab kernel: the law is shown, and a wrong one contradicted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html import unescape
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Applications share a link with a bulk flow: each kind sends, and probes see the queue."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Programs that run twice with the same seed: by `tcplab exec`, Python and pytest."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import count
