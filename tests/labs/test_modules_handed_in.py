@@ -14,13 +14,13 @@ from labs.student.handout import start
 from labs.student.runs import carry_out_run
 from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from tests.labs.conftest import COURSE
-from tests.virtual.hostile_modules import FILES, FORGERY, source
+from tests.virtual.hostile_modules import ATTACKS, FORGERY, source
 
 pytestmark = [pytest.mark.virtual, pytest.mark.needs(*KERNEL_TOOLS)]
 CRASH = ("u32 before = tcp_snd_cwnd(tp);", "u32 before = *(volatile u32 *)8;")
 HOSTILE = {
-    "linking": (FILES[:1], "system call of this computer"),
-    "blocking": (FILES[2:3], "system call of this computer"),
+    "linking": (ATTACKS[:1], "system call of this computer"),
+    "blocking": (ATTACKS[2:3], "system call of this computer"),
     "forging": ([FORGERY], "no files that can be measured"),
 }
 SPIN = ("u32 before = tcp_snd_cwnd(tp);", "u32 before = tcp_snd_cwnd(tp); for (;;) barrier();")

@@ -31,6 +31,8 @@ WIDE = {
     "testbed/lab/*": "a recipe's text is in the name of what it makes: all would be built anew",
     "experiments/custom_cc/exp.c": "its text is in the name of the module that it makes",
     "tests/virtual/generated_attacks.txt": "a system call is a line",
+    "tests/commands/bad_inputs.txt": "an input is a line",
+    "tests/virtual/hostile_modules.toml": "an attack is a line",
     "LICENSE": "as it is published",
     "tests/analysis/data/*": "recorded",
     "tests/unit/packetdrill_output/*": "recorded",

@@ -24,6 +24,12 @@ SNAPLEN = 128
 
 _FILE_HEADER = np.array([0xA1B23C4D, 2 | 4 << 16, 0, 0, SNAPLEN, 1], "<u4").tobytes()
 _SYN, _ACK, _PSH = 2, 16, 8
+_FIELDS = """
+    seconds:<u4 nanoseconds:<u4 captured:<u4 wire:<u4 ethernet:V12 ethertype:>u2 version:u1
+    tos:u1 length:>u2 id:>u2 fragment:>u2 ttl:u1 protocol:u1 ip_checksum:>u2 source:>u4
+    destination:>u4 source_port:>u2 destination_port:>u2 sequence:>u4 acknowledgement:>u4
+    flags:>u2 window:>u2 checksum:>u2 urgent:>u2
+"""
 
 
 def _record(options: int, kept: int) -> np.dtype[np.void]:
@@ -31,36 +37,8 @@ def _record(options: int, kept: int) -> np.dtype[np.void]:
 
     `options` and `kept` are the octets of TCP options and of payload.
     """
-    return np.dtype(
-        [
-            ("seconds", "<u4"),
-            ("nanoseconds", "<u4"),
-            ("captured", "<u4"),
-            ("wire", "<u4"),
-            ("ethernet", "V12"),
-            ("ethertype", ">u2"),
-            ("version", "u1"),
-            ("tos", "u1"),
-            ("length", ">u2"),
-            ("id", ">u2"),
-            ("fragment", ">u2"),
-            ("ttl", "u1"),
-            ("protocol", "u1"),
-            ("ip_checksum", ">u2"),
-            ("source", ">u4"),
-            ("destination", ">u4"),
-            ("source_port", ">u2"),
-            ("destination_port", ">u2"),
-            ("sequence", ">u4"),
-            ("acknowledgement", ">u4"),
-            ("flags", ">u2"),
-            ("window", ">u2"),
-            ("checksum", ">u2"),
-            ("urgent", ">u2"),
-            ("options", ">u4", options // 4),
-            ("payload", f"V{kept}"),
-        ]
-    )
+    fields = [tuple(each.split(":")) for each in _FIELDS.split()]
+    return np.dtype([*fields, ("options", ">u4", options // 4), ("payload", f"V{kept}")])
 
 
 _DATA, _REPLY, _OPEN = _record(12, SNAPLEN - 66), _record(24, 0), _record(20, 0)

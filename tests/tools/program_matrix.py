@@ -16,9 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
+from typing import Any
 
 from experiments.programs.links import channel
 from experiments.programs.network import Network
@@ -27,9 +30,6 @@ from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
 from topologies.shapes import two_hosts
 
 SOURCES = Path(__file__).with_name("programs")
-PYTHON = sys.executable
-NOBODY = (65534, 65534)
-CURL = "curl -sS -w %{http_code}_%{time_total}_%{size_download} -o /dev/null"
 
 
 @dataclass(frozen=True)
@@ -44,98 +44,22 @@ class MatrixCase:
     user: tuple[int, int] = (0, 0)
 
 
-PAGES = "head -c 100000 /dev/zero >page"
-CERTIFICATE = (
-    "openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -config certificate.conf"
-    " -keyout key.pem -out cert.pem 2>/dev/null && chmod a+r *.pem"
-)
-NGINX = "mkdir -p /var/lib/nginx && nginx -p /tmp -e stderr -c $PWD/nginx.conf"
-NGINX_CONF = (
-    "printf 'daemon off; pid /tmp/pid; events {{}} http {{ access_log off;"
-    " server {{ listen 7000 {}; root %s; }} }}' $PWD >nginx.conf"
-)
-TLS = "ssl http2; ssl_certificate cert.pem; ssl_certificate_key key.pem"
-SSH_FILES = "cp -r ssh /tmp/ssh && chmod -R go= /tmp/ssh"
-CASES = {
-    "asyncio": MatrixCase(f"{PYTHON} echo_server.py", f"{PYTHON} echo_client.py"),
-    "threads": MatrixCase(f"{PYTHON} threads.py server", f"{PYTHON} threads.py"),
-    "http.server, curl": MatrixCase(
-        f"{PYTHON} -m http.server 7000", f"{CURL} http://h2:7000/page", ("curl",), PAGES
-    ),
-    "nginx, curl": MatrixCase(
-        NGINX, f"{CURL} http://h2:7000/page", ("nginx", "curl"), f"{PAGES}; {NGINX_CONF.format('')}"
-    ),
-    "nginx with TLS, curl": MatrixCase(
-        NGINX,
-        f"{CURL} --cacert cert.pem https://h2:7000/page",
-        ("nginx", "curl"),
-        f"{PAGES}; {CERTIFICATE}; {NGINX_CONF.format(TLS)}",
-    ),
-    "Go": MatrixCase("./probe server", "./probe", (), "go build -o probe probe.go"),
-    "Node": MatrixCase("node probe.js server", "node probe.js", ("node",)),
-    "Rust": MatrixCase("./probe server", "./probe", (), "rustc -O probe.rs"),
-    "Java": MatrixCase("java Probe server", "java Probe", ("java",), "javac Probe.java"),
-    "git over HTTP": MatrixCase(
-        f"{PYTHON} -m http.server 7000",
-        "git clone -q http://h2:7000/made.git /tmp/made && git -C /tmp/made log --oneline",
-        ("git",),
-        "git init -q made && cd made && cp ../*.py . && git add . &&"
-        " git -c user.name=a -c user.email=a@b commit -qm one --date=2026-01-01T00:00 && cd .. &&"
-        " git clone -q --bare made made.git && git -C made.git update-server-info",
-    ),
-    "rsync": MatrixCase(
-        "rsync --daemon --no-detach --port=7000 --config=rsyncd.conf",
-        "rsync -rt rsync://h2:7000/all/ /tmp/all && ls /tmp/all",
-        ("rsync",),
-        f"{PAGES}; printf '[all]\\npath = %s\\nuse chroot = no\\n' $PWD >rsyncd.conf",
-    ),
-    "rsync over ssh": MatrixCase(
-        f"{SSH_FILES} && mkdir -p /run/sshd && $(command -v sshd) -De -p 7000 -f $PWD/sshd_config",
-        f"{SSH_FILES} && rsync -rt -e 'ssh -p 7000 -i /tmp/ssh/key -o StrictHostKeyChecking=no"
-        " -o UserKnownHostsFile=/dev/null' h2:$PWD/ /tmp/all && ls /tmp/all",
-        ("rsync", "sshd", "ssh"),
-        f"{PAGES}; mkdir ssh && ssh-keygen -qt ed25519 -N '' -f ssh/key && chmod a+r ssh/*; printf"
-        " 'HostKey /tmp/ssh/key\nAuthorizedKeysFile /tmp/ssh/key.pub\nStrictModes no\n'"
-        " >sshd_config",
-    ),
-    "PostgreSQL, psql": MatrixCase(
-        "initdb -A trust -D /tmp/data >/dev/null && echo 'host all all 10.0.0.0/8 trust'"
-        " >>/tmp/data/pg_hba.conf && postgres -D /tmp/data -k /tmp -p 7000 -h 0.0.0.0",
-        "psql -h h2 -p 7000 -U nobody postgres -c 'select sum(n) from generate_series(1, 1000) n'",
-        ("postgres", "initdb", "psql"),
-        user=NOBODY,
-    ),
-    "Redis, redis-cli": MatrixCase(
-        "redis-server --port 7000 --protected-mode no --save ''",
-        "redis-cli -h h2 -p 7000 set a b && redis-cli -h h2 -p 7000 get a &&"
-        " redis-benchmark -h h2 -p 7000 -n 20 -c 4 -t set,get -q",
-        ("redis-server", "redis-benchmark"),
-    ),
-    "tokio": MatrixCase(
-        "tokio/target/release/probe server",
-        "tokio/target/release/probe",
-        (),
-        "cd tokio && cargo build -q --release",
-    ),
-    "gRPC in Go": MatrixCase(
-        "./grpc/probe server", "./grpc/probe", (), "cd grpc && GOFLAGS=-mod=mod go build -o probe ."
-    ),
-    "HTTP/3 (aioquic)": MatrixCase(
-        f"PYTHONPATH=lib {PYTHON} http3.py server",
-        f"PYTHONPATH=lib {PYTHON} http3.py",
-        (),
-        f"{PYTHON} -m pip install -q --target lib aioquic && {CERTIFICATE}",
-    ),
-    "QUIC (quinn)": MatrixCase(
-        "quinn/target/release/probe server",
-        "quinn/target/release/probe",
-        (),
-        f"{CERTIFICATE} && cd quinn && cargo build -q --release",
-    ),
-    ".NET (Mono)": MatrixCase(
-        "mono Probe.exe server", "mono Probe.exe", ("mono",), "mcs -out:Probe.exe Probe.cs"
-    ),
-}
+def _cases() -> dict[str, MatrixCase]:
+    tables = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+    words = {"python": sys.executable, **tables.pop("words")}
+
+    def filled(value: Any) -> Any:
+        if not isinstance(value, str):
+            return tuple(value)
+        return Template(value).safe_substitute(words)
+
+    return {
+        name: MatrixCase(**{field: filled(value) for field, value in table.items()})
+        for name, table in tables.items()
+    }
+
+
+CASES = _cases()
 
 
 @dataclass(frozen=True)

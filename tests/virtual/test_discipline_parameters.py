@@ -15,34 +15,13 @@ from topologies.spec import Channel, Link, Node, TopologySpec
 from topologies.units import Duration, Packets, Rate, Share, Size
 
 pytestmark = pytest.mark.virtual
-VALUES = {
-    "target": "7ms",
-    "interval": "70ms",
-    "tupdate": "20ms",
-    "rtt": "30ms",
-    "ce_threshold": "3ms",
-    "step_thresh": "2ms",
-    "refill_delay": "50ms",
-    "reset_timeout": "50ms",
-    "evict_timeout": "2s",
-    "perturb": "10",
-    "maxrate": "3mbit",
-    "divisor": "512",
-    "buckets": "512",
-    "flows": "512",
-    "depth": "40",
-    "flow_limit": "30",
-    "min": "20",
-    "max": "60",
-    "probability": "5%",
-    "ecn_prob": "20%",
-    "alpha": "3",
-    "beta": "19",
-    "classic_protection": "15%",
-    "overhead": "18B",
-    "mpu": "64B",
-    "orphan_mask": "255",
-}
+_VALUES = """
+    target=7ms interval=70ms tupdate=20ms rtt=30ms ce_threshold=3ms step_thresh=2ms
+    refill_delay=50ms reset_timeout=50ms evict_timeout=2s perturb=10 maxrate=3mbit divisor=512
+    buckets=512 flows=512 depth=40 flow_limit=30 min=20 max=60 probability=5% ecn_prob=20% alpha=3
+    beta=19 classic_protection=15% overhead=18B mpu=64B orphan_mask=255
+"""
+VALUES = dict(pair.split("=") for pair in _VALUES.split())
 LINK = Channel(Rate.parse("10mbit"), queue=Packets(100))
 ALONE = "step_packets"  # dualpi2 has one step, which step_thresh sets in time
 KINDS = {Size: "9000B", Rate: "3mbit", Share: "20%"}

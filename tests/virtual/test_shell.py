@@ -7,6 +7,7 @@ import signal
 import sys
 import termios
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -111,61 +112,12 @@ def test_ctrl_bracket_ends_it_whatever_runs_and_ctrl_c_while_it_starts(ready_lab
         assert terminal.status() == 0
 
 
-WALKTHROUGH = {  # line, and what is printed for it
-    "help": "Documented commands",
-    "nodes": r"h1 h2 s1",
-    "net": r"h1 h1-eth0:s1-eth1",
-    "intfs": r"s1: lo,s1-eth1,s1-eth2",
-    "ports": r"s1-eth1:1 s1-eth2:2",
-    "dump": r"<Host h2: h2-eth0:10.0.0.2",
-    "links": r"h1-eth0<->s1-eth1 \(OK OK\)",
-    "h1 ifconfig -a": r"inet 10.0.0.1",
-    "s1 ps -a": r"PID",
-    "h1 python -m http.server 80 &": "",
-    "h2 until : < /dev/tcp/10.0.0.1/80; do :; done 2> /dev/null; echo served": "served",
-    "h1 kill %python": "",
-    "h2 wget -O - h1": "wget: command not found",
-    "py 'hello ' + 'world'": "hello world",
-    "py h1.IP()": "10.0.0.1",
-    "px print(h1.IP())": "10.0.0.1",
-    "py 1 / 0": "division by zero",
-    "sh echo out of hosts": "out of hosts",
-    "noecho h1 echo typed": "typed",
-    "time h1 true": "Elapsed time",
-    "pingpair": "0% dropped",
-    "pingallfull": r"h2->h1: 1/1, rtt",
-    "pingpairfull": r"h1->h2: 1/1, rtt",
-    "dpctl dump-flows": "actions=NORMAL",
-    "wait": "",
-    "x h1": "Cannot connect to display",
-    "xterm h1": "Cannot connect to display",
-    "gterm h1": "Cannot connect to display",
-    "iperf": r"Results: \['[\d.]+ Mbits/sec', '[\d.]+ Mbits/sec'\]",
-    "iperfudp 5M h1 h2": r"Results: \['5M', '[\d.]+ Mbits/sec'",
-    "h1 exit": "exit alone ends the network",
-    "iperf h1 h9": "node 'h9' not in network",
-    "link s1 h1 down": "",
-    "h1 ping -c 1 -W 1 h2": "Network is unreachable",
-    "link s1 h1 up": "",
-    "h1 ip neighbour": r"10.0.0.2 dev h1-eth0 lladdr \S+ PERMANENT",
-    "switch s1 stop": "",
-    "h2 ping -c 1 -W 1 h1": "100% packet loss",
-    "switch s1 start": "",
-    "s1 tc qdisc show dev s1-eth1": r"netem 1:(.|\n)*delay 20ms(.|\n)*rate 10Mbit",
-    "h1 ping -c 3 -i 0.02 h2": "3 received",
-    "h1 nstat": r"IcmpOutEchos +[1-9]",
-    "h2 ping -c 45 -i 0.02 -q h1": "45 received",
-    # With the 4 of pingpair and the others, and the one while the switch stood.
-    "h2 nstat": r"IcmpOutEchos +49 ",
-    "h1 ethtool -k h1-eth0": r"\ntcp-segmentation-offload: off(.|\n)*accecn-segmentation: off",
-}
-
-
 @pytest.mark.long
 def test_mininets_walkthrough_and_commands_do_what_they_should(ready_lab) -> None:
+    walkthrough = tomllib.loads(Path(__file__).with_name("walkthrough.toml").read_text())
     with typing("shell", "two_hosts", "--testbed", "virtual") as terminal:
         terminal.expect(PROMPT)
-        for line, printed in WALKTHROUGH.items():
+        for line, printed in walkthrough.items():
             terminal.type(f"{line}\r")
             text = terminal.expect(f"\n{PROMPT}")  # the text of `help` has it too
             assert re.search(printed, text.partition("\n")[2]), f"{line}: {text}"
