@@ -144,9 +144,7 @@ def test_a_plain_run_knows_nothing_of_sweeps() -> None:
         (["image", "import", "nowhere"], "does not exist"),
     ],
 )
-def test_what_is_misspelt_or_impossible_is_one_message_and_exit_status_2(
-    words: list[str], message: str
-) -> None:
+def test_what_is_misspelt_or_impossible_is_one_message_and_exit_status_2(words, message) -> None:
     done = invoke(*words)
     assert done.exit_code == 2
     assert message in done.output and "Traceback" not in done.output
@@ -167,9 +165,7 @@ def test_another_processor_is_told_what_it_can_do(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("line", ["exec -- true", "sweep sack", "kernel test", "image build"])
-def test_another_processor_unpacks_no_lab(
-    line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_another_processor_unpacks_no_lab(line: str, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
@@ -200,9 +196,7 @@ def test_module_and_command_take_the_same_words() -> None:
     assert outputs[0] == outputs[1] == outputs[2]
 
 
-def test_a_python_without_the_libraries_goes_on_in_ours(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_python_without_the_libraries_goes_on_in_ours(monkeypatch, tmp_path) -> None:
     """`sudo python3` is another Python, without our libraries; it must not fail for that."""
     started: list[list[str]] = []
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
@@ -260,18 +254,14 @@ def test_help_lists_commands_in_groups_and_whole_claims() -> None:
 
 
 @pytest.mark.parametrize(("command", "said"), [("analyze", "Stopped.\n"), ("run", "are kept.\n")])
-def test_a_stopped_command_says_what_stays(
-    command: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stopped_command_says_what_stays(command: str, said: str, capsys) -> None:
     with pytest.raises(SystemExit) as ended, one_clear_message(lambda: command):
         raise KeyboardInterrupt
     assert ended.value.code == 130
     assert capsys.readouterr().err.endswith(said)
 
 
-def test_ctrl_c_while_a_command_is_loaded_says_that_it_stopped(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_ctrl_c_while_a_command_is_loaded_says_that_it_stopped(capsys) -> None:
     with pytest.raises(SystemExit), one_clear_message():
         raise KeyboardInterrupt
     assert capsys.readouterr().err == "Stopped.\n"
@@ -290,9 +280,7 @@ def test_help_of_a_group_has_whole_lines() -> None:
     assert "..." not in invoke("lab", "--help").output.partition("Commands:")[2]
 
 
-def test_a_broken_environment_says_what_repairs_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_broken_environment_says_what_repairs_it(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     monkeypatch.setattr("testbed.host._ENVIRONMENT", tmp_path)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))

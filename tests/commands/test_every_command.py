@@ -45,9 +45,7 @@ def test_every_command_is_typed_by_a_test() -> None:
 
 
 @pytest.mark.parametrize("line", MISTYPED.splitlines())
-def test_a_mistyped_command_names_what_is_wrong(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistyped_command_names_what_is_wrong(line: str, tmp_path, monkeypatch) -> None:
     words, problem = line.split(" | ")
     (tmp_path / "ids.txt").write_text("ann\n")
     monkeypatch.chdir(tmp_path)

@@ -89,9 +89,7 @@ def test_only_code_beside_the_network_imports_mininet() -> None:
 
 
 @pytest.mark.parametrize("place", TRAVELLING)
-def test_what_travels_into_the_guest_needs_the_standard_library_and_mininet_only(
-    place: str,
-) -> None:
+def test_what_travels_into_the_guest_needs_the_standard_library_and_mininet_only(place) -> None:
     for file in files(place):
         foreign = (
             {name.split(".")[0] for name in imported(file)} - set(sys.stdlib_module_names) - OURS

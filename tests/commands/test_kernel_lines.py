@@ -91,9 +91,7 @@ def crashed(out: Path, kernel: KernelChoice) -> TcplabError:
     return crash.explained(TcplabError("The guest died.", ""), out, [], kernel)
 
 
-def test_a_crash_of_a_kernel_of_ones_own_has_its_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_of_a_kernel_of_ones_own_has_its_lines(tmp_path, monkeypatch) -> None:
     known = {"tcp_ack": ("net/ipv4/tcp_input.c", 12)}
     monkeypatch.setattr(crash, "_line", lambda _program, frame: known.get(frame.function, ("", 0)))
     error = crashed(tmp_path, PATCHED)
@@ -186,9 +184,7 @@ def test_a_kernel_that_accounts_has_the_patch_last() -> None:
         ("", False),
     ],
 )
-def test_a_quiet_kernel_is_heard_again_if_it_lacks_backtrace(
-    words: str, little: bool, tmp_path: Path
-) -> None:
+def test_a_quiet_kernel_is_heard_again_if_it_lacks_backtrace(words, little, tmp_path) -> None:
     (tmp_path / CONSOLE).write_text(words)
     error = TcplabError("The guest died.", "")
     assert crash.lacks_backtrace(error, tmp_path, PATCHED) == little

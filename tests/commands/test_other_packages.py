@@ -82,9 +82,7 @@ def test_study_lab_and_topology_of_a_package_are_offered(tmp_path: Path) -> None
         ("[tcplab.topologies]\nx = ring_pack.shapes:no", ["shell", "x"], "AttributeError"),
     ],
 )
-def test_a_broken_plugin_is_one_sentence_with_its_package(
-    tmp_path: Path, entries: str, words: list[str], said: str
-) -> None:
+def test_a_broken_plugin_is_one_sentence_with_its_package(tmp_path, entries, words, said) -> None:
     install(tmp_path, entries)
     done = asked(tmp_path, *words)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

@@ -88,9 +88,7 @@ def test_a_failed_program_is_named_with_status_and_time() -> None:
         ended("out", 3).check()
 
 
-def test_a_program_that_hosts_do_not_find_is_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_hosts_do_not_find_is_explained(tmp_path, monkeypatch) -> None:
     (tmp_path / "mine").touch(mode=0o755)
     seen = VisibleFolders({"/usr": Path("/usr")}, (), ())
     network = SilentNetwork()
@@ -123,18 +121,14 @@ def test_programs_see_outer_folders_once_and_write_to_the_project(tmp_path: Path
     assert f"{sys.prefix}/bin:" in environment()["PATH"]
 
 
-def test_a_folder_that_the_guest_of_root_cannot_read_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_the_guest_of_root_cannot_read_is_named(tmp_path, monkeypatch) -> None:
     tmp_path.chmod(0o700)
     monkeypatch.setattr(folders, "ordinary_user", lambda: (65534, 65534))
     with pytest.raises(UsageError, match="mode 0700"):
         folders_for(tmp_path)
 
 
-def test_a_folder_of_a_tree_does_not_hide_a_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_a_tree_does_not_hide_a_project(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(folders, "ordinary_user", lambda: None)
     tree, project = tmp_path / "tree", tmp_path / "project"
     for name in ("usr", "etc", "var", "srv", tmp_path.parts[1]):

@@ -31,9 +31,7 @@ def test_the_pictures_are_those_that_the_documentations_build_draws() -> None:
         assert (ROOT / "docs" / name).read_text() == text, f"./tcplab docs draws docs/{name} again"
 
 
-def test_only_pictures_that_changed_are_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_pictures_that_changed_are_written(tmp_path, monkeypatch) -> None:
     (tmp_path / "docs").mkdir()
     monkeypatch.setattr(front, "CODE", tmp_path)
     monkeypatch.setattr(front, "drawn", lambda _: {"a.svg": "<svg/>"})

@@ -65,9 +65,7 @@ def slow_start_as_sampled(page: Page) -> list[list[int]]:
 
 @pytest.mark.virtual
 @pytest.mark.browser
-def test_pieces_are_recorded_once_and_loaded_when_chosen(
-    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pieces_are_recorded_once_and_loaded_when_chosen(page: Page, tmp_path, monkeypatch) -> None:
     first = pictures.Piece(LINK, "cubic")
     monkeypatch.setattr(pictures, "LINKS", (LINK,))
     monkeypatch.setattr(pictures, "QUEUES", ("20", "500"))

@@ -176,9 +176,7 @@ def show(page: Page, file: Path, width: int, dark: bool) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("dark", [False, True])
-def test_pages_fit_and_complain_about_nothing(
-    site: Path, page: Page, width: int, dark: bool
-) -> None:
+def test_pages_fit_and_complain_about_nothing(site, page, width, dark) -> None:
     for name in (
         "index.html",
         "start/student.html",
@@ -219,9 +217,7 @@ def test_a_port_that_is_taken_is_known_before_anything_is_built(tmp_path: Path) 
     assert f"Cannot listen on port {taken}" in done.stderr and "--port" in done.stderr
 
 
-def test_the_site_is_served_until_ctrl_c_and_its_port_is_free_again(
-    served_site: ServedSite,
-) -> None:
+def test_the_site_is_served_until_ctrl_c_and_its_port_is_free_again(served_site) -> None:
     address = f"http://127.0.0.1:{served_site.port}/"
     with urlopen(address, timeout=HANGING) as answer:
         first = answer.read().decode()

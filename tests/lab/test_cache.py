@@ -85,9 +85,7 @@ def test_a_damaged_entry_is_noticed_said_and_built_again(
     assert leftovers(cache_folder) == []
 
 
-def test_a_failed_build_leaves_only_its_log(
-    tmp_path: Path, cache_folder: Path, report: Any
-) -> None:
+def test_a_failed_build_leaves_only_its_log(tmp_path, cache_folder: Path, report: Any) -> None:
     def fail(workshop: Workshop) -> cache.Facts:
         (workshop.folder / "half").write_text("half")
         raise TcplabError("no flour")
@@ -172,9 +170,7 @@ def test_two_builds_at_once_wait_and_build_once(cache_folder: Path, tmp_path: Pa
     assert lines.count("Another build of the cake is running; waiting for it.") == 2
 
 
-def test_the_lock_of_a_killed_build_is_free(
-    cache_folder: Path, tmp_path: Path, report: Any
-) -> None:
+def test_the_lock_of_a_killed_build_is_free(cache_folder: Path, tmp_path, report: Any) -> None:
     diary = tmp_path / "diary"
     baker = multiprocessing.get_context("fork").Process(target=bake, args=(diary,))
     baker.start()
@@ -209,9 +205,7 @@ def test_where_the_cache_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert cache.folder() == Path("/a")
 
 
-def test_a_user_without_a_home_has_the_cache_beside_the_code(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_user_without_a_home_has_the_cache_beside_the_code(home: Path, monkeypatch) -> None:
     monkeypatch.setenv("HOME", str(home / "nowhere"))
     assert cache.folder() == BESIDE_THE_CODE
     monkeypatch.delenv("HOME")
@@ -219,9 +213,7 @@ def test_a_user_without_a_home_has_the_cache_beside_the_code(
     assert cache.folder() == BESIDE_THE_CODE
 
 
-def test_a_cache_in_a_home_that_is_read_only_serves(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_in_a_home_that_is_read_only_serves(home: Path, monkeypatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert cache.folder() == BESIDE_THE_CODE
     (home / ".cache/tcplab").mkdir(parents=True)

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def known(
-    oven: Any, report: Any, cache_folder: Path, monkeypatch: pytest.MonkeyPatch, read: list[str]
-) -> cache.Recipe:
+def known(oven: Any, report: Any, cache_folder: Path, monkeypatch, read: list[str]) -> cache.Recipe:
     """The recipe of an entry whose files were checked, and of which nothing was read since."""
     monkeypatch.setattr(cache, "_SETTLED", 0.0)
     recipe: cache.Recipe = oven.recipe()
@@ -68,9 +65,7 @@ def replaced(file: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [flipped, flipped_with_its_times, replaced])
-def test_a_change_is_noticed_whatever_the_times_say(
-    known: cache.Recipe, change: Callable[[Path], None], report: Any
-) -> None:
+def test_a_change_is_noticed_whatever_the_times_say(known, change, report) -> None:
     change(known.place / "slice")
     assert cache.usable(known, report) is None
     assert any("is damaged" in note for note in report.notes)
@@ -81,18 +76,14 @@ def test_what_has_not_changed_is_not_read_again(known: cache.Recipe, read: list[
     assert read == ["slice"]  # by verify, which is asked to
 
 
-def test_after_a_day_files_are_read_again(
-    known: cache.Recipe, read: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_day_files_are_read_again(known, read, monkeypatch) -> None:
     tomorrow = time.time() + 24 * 3600
     monkeypatch.setattr(time, "time", lambda: tomorrow)
     assert cache.usable(known, BuildReport())
     assert read == ["slice"]
 
 
-def test_a_file_that_was_just_written_is_not_remembered(
-    oven: Any, report: Any, cache_folder: Path, read: list[str]
-) -> None:
+def test_a_file_that_was_just_written_is_not_remembered(oven, report, cache_folder, read) -> None:
     recipe = oven.recipe()
     cache.ready(recipe, report)
     read.clear()

@@ -28,9 +28,7 @@ def exported(recipes: list[cache.Recipe], report: Any, tmp_path: Path) -> Path:
     return tmp_path / "lab.tar"
 
 
-def test_an_exported_lab_arrives_whole(
-    recipes: list[cache.Recipe], exported: Path, oven: Any, report: Any
-) -> None:
+def test_an_exported_lab_arrives_whole(recipes, exported, oven, report) -> None:
     before = [cache.verify(recipe, recipe.place).files for recipe in recipes]
     shutil.rmtree(cache.folder())
     commands.import_(recipes, exported, report)
@@ -38,25 +36,19 @@ def test_an_exported_lab_arrives_whole(
     assert oven.built == ["kernel", "image"]
 
 
-def test_import_replaces_a_damaged_entry(
-    recipes: list[cache.Recipe], exported: Path, report: Any
-) -> None:
+def test_import_replaces_a_damaged_entry(recipes, exported, report) -> None:
     (recipes[0].place / "linux").write_text("broken")
     commands.import_(recipes, exported, report)
     assert cache.verify(recipes[0], recipes[0].place)
 
 
-def test_the_same_lab_gives_the_same_file(
-    recipes: list[cache.Recipe], exported: Path, tmp_path: Path
-) -> None:
+def test_the_same_lab_gives_the_same_file(recipes, exported, tmp_path) -> None:
     os.utime(recipes[0].place / "linux", (1, 1))
     commands.export(recipes, tmp_path / "again.tar")
     assert (tmp_path / "again.tar").read_bytes() == exported.read_bytes()
 
 
-def test_a_full_disk_is_named_and_changes_nothing(
-    recipes: list[cache.Recipe], exported: Path, report: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_named_and_changes_nothing(recipes, exported, report, monkeypatch) -> None:
     """/dev/full is a disk without room (full(4))."""
     before = [cache.verify(recipe, recipe.place).files for recipe in recipes]
 
@@ -71,9 +63,7 @@ def test_a_full_disk_is_named_and_changes_nothing(
     assert [cache.verify(recipe, recipe.place).files for recipe in recipes] == before
 
 
-def test_export_into_a_missing_folder_is_one_clear_error(
-    recipes: list[cache.Recipe], exported: Path
-) -> None:
+def test_export_into_a_missing_folder_is_one_clear_error(recipes, exported) -> None:
     with pytest.raises(TcplabError, match="cannot be written") as caught:
         commands.export(recipes, exported.parent / "nowhere/lab.tar")
     assert "Free" not in caught.value.remedy
@@ -156,17 +146,13 @@ def test_hostile_archives_are_refused_and_leave_nothing(
 @pytest.mark.parametrize(
     "content", [b"", b"not a tar file", b"\0" * 4096], ids=["empty", "text", "zeros"]
 )
-def test_what_is_no_archive_is_refused(
-    recipes: list[cache.Recipe], tmp_path: Path, report: Any, content: bytes
-) -> None:
+def test_what_is_no_archive_is_refused(recipes, tmp_path, report, content) -> None:
     (tmp_path / "lab.tar").write_bytes(content)
     with pytest.raises(TcplabError, match="is not taken"):
         commands.import_(recipes, tmp_path / "lab.tar", report)
 
 
-def test_a_pipe_is_refused_at_once(
-    recipes: list[cache.Recipe], tmp_path: Path, report: Any
-) -> None:
+def test_a_pipe_is_refused_at_once(recipes: list[cache.Recipe], tmp_path, report: Any) -> None:
     """Nobody writes to it, so it would be waited for without a word."""
     os.mkfifo(tmp_path / "lab.tar")
     (tmp_path / "link.tar").symlink_to("lab.tar")
@@ -181,17 +167,13 @@ def test_a_cut_archive_is_refused(recipes: list[cache.Recipe], exported: Path, r
         commands.import_(recipes, exported, report)
 
 
-def test_a_file_above_the_limit_is_refused(
-    recipes: list[cache.Recipe], exported: Path, report: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_above_the_limit_is_refused(recipes, exported, report, monkeypatch) -> None:
     monkeypatch.setattr(commands, "LARGEST", 50)
     with pytest.raises(TcplabError, match="linux"):
         commands.import_(recipes, exported, report)
 
 
-def test_another_recipe_is_refused(
-    oven: Any, recipes: list[cache.Recipe], exported: Path, report: Any
-) -> None:
+def test_another_recipe_is_refused(oven, recipes, exported, report) -> None:
     changed = [oven.recipe("kernel", "newer", "linux"), recipes[1]]
     with pytest.raises(TcplabError, match="another recipe made it"):
         commands.import_(changed, exported, report)

@@ -63,16 +63,12 @@ def test_what_is_not_there_is_another_error_than_a_silent_server(address: str) -
         ({}, "cdrom:a", "unknown url type"),
     ],
 )
-def test_a_server_that_is_not_reached_is_named_by_its_cause(
-    proxies: dict[str, str], url: str, words: str
-) -> None:
+def test_a_server_that_is_not_reached_is_named_by_its_cause(proxies, url, words) -> None:
     with pytest.raises(SilentServer, match=words):
         Fetcher(proxies).get(url)
 
 
-def test_ctrl_c_in_a_first_start_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_in_a_first_start_is_one_sentence(monkeypatch, capsys) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 

@@ -31,9 +31,7 @@ def test_what_a_build_leaves_is_there_for_the_next(workshop: Workshop) -> None:
     assert sorted(file.name for file in recipe.kept_objects().iterdir()) == ["another", "one"]
 
 
-def test_builds_at_once_leave_the_objects_of_the_first_that_ends(
-    workshop: Workshop, tmp_path: Path
-) -> None:
+def test_builds_at_once_leave_the_objects_of_the_first_that_ends(workshop, tmp_path) -> None:
     (tmp_path / "other").mkdir()
     other = Workshop(tmp_path / "other", tmp_path / "log", BuildReport())
     with recipe._kept_objects(workshop), recipe._kept_objects(other):
@@ -50,9 +48,7 @@ def test_without_ccache_nothing_is_kept(workshop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_only_a_users_kernel_is_compiled_by_ccache(
-    there: bool, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_users_kernel_is_compiled_by_ccache(there, workshop, monkeypatch) -> None:
     """The key of the lab's own kernel holds its commands."""
     monkeypatch.setattr(recipe, "present", lambda _tool: there)
     own, ours = (

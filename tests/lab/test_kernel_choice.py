@@ -141,9 +141,7 @@ def test_patches_follow_a_plus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         chosen("7.2+none.patch")
 
 
-def test_a_patch_that_changed_meanwhile_is_not_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_patch_that_changed_meanwhile_is_not_built(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.patch").write_text("one")
     choice = chosen("7.2+mine.patch")

@@ -36,9 +36,7 @@ def test_a_lab_names_its_files_and_digests(kitchen: None) -> None:
     assert ready == lab_module.lab()
 
 
-def test_whatever_changes_changes_the_whole_digest(
-    kitchen: None, oven: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whatever_changes_changes_the_whole_digest(kitchen: None, oven: Any, monkeypatch) -> None:
     before = lab_module.lab().digests
     recipes = lab_module.parts()
     other = [*recipes[:2], oven.recipe("image", "t", "image.squashfs")]
@@ -48,9 +46,7 @@ def test_whatever_changes_changes_the_whole_digest(
     assert after["whole"] != before["whole"]
 
 
-def test_build_export_and_import(
-    kitchen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_build_export_and_import(kitchen: None, tmp_path, monkeypatch) -> None:
     built = command("build")
     assert built.exit_code == 0
     assert command("export", str(tmp_path / "lab.tar")).exit_code == 0

@@ -84,9 +84,7 @@ def test_a_later_start_only_hands_over(machine: LauncherMachine) -> None:
         (("lab", "start", "sack", "--student", "test"), "python"),
     ],
 )
-def test_a_command_asks_for_its_own_libraries(
-    machine: LauncherMachine, words: tuple[str, ...], lock: str
-) -> None:
+def test_a_command_asks_for_its_own_libraries(machine, words, lock) -> None:
     machine.start(*words)
     assert f"/.venv {lock} " in machine.called("testbed.lab.environment")[0]
     machine.start(*words)
@@ -101,9 +99,7 @@ def test_a_changed_lock_installs_again(machine: LauncherMachine, file: str) -> N
     assert machine.called("testbed.lab.environment")
 
 
-def test_test_installs_its_packages_before_pytest_and_pytest_installs_none(
-    machine: LauncherMachine,
-) -> None:
+def test_test_installs_its_packages_before_pytest_and_pytest_installs_none(machine) -> None:
     machine.start("--yes", "test", "-k", "units")
     environment, offer, pytest_itself = machine.called(" -m ")
     assert "/.venv test " in environment
@@ -121,17 +117,13 @@ def test_test_installs_its_packages_before_pytest_and_pytest_installs_none(
         ((), "experiments.cli.lines"),
     ],
 )
-def test_the_first_look_installs_and_makes_nothing(
-    machine: LauncherMachine, words: tuple[str, ...], module: str
-) -> None:
+def test_the_first_look_installs_and_makes_nothing(machine, words, module) -> None:
     assert machine.start(*words) == (0, "")
     assert machine.notes.read_text().splitlines()[-1] == f"python -B -P -m {module}"
     assert not (machine.tree / ".venv").exists()
 
 
-def test_a_shell_that_completes_a_line_does_not_wait_for_an_installation(
-    machine: LauncherMachine,
-) -> None:
+def test_a_shell_that_completes_a_line_does_not_wait_for_an_installation(machine) -> None:
     assert machine.start(_TCPLAB_COMPLETE="bash_complete") == (0, "")
     assert not machine.notes.read_text()
     machine.start("run")

@@ -114,9 +114,7 @@ def started(checkout: SmallCheckout) -> SmallCheckout:
 ONLY_RAN = (0, "1.0\n", "")
 
 
-def test_no_later_command_installs_again(
-    started: SmallCheckout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_later_command_installs_again(started: SmallCheckout, tmp_path, monkeypatch) -> None:
     """Neither bytecode, another home, cache, or PATH, nor another way to the checkout."""
     assert (started.tree / "testbed/lab/kernel/__pycache__").is_dir()
     cargo = tmp_path / "bin/cargo"
@@ -182,9 +180,7 @@ def test_an_environment_of_the_users_is_kept(checkout: SmallCheckout) -> None:
     assert status == 1 and "was not made by tcplab" in errors and mine.exists()
 
 
-def test_a_link_to_another_checkouts_environment_is_refused(
-    checkout: SmallCheckout, tmp_path: Path
-) -> None:
+def test_a_link_to_another_checkouts_environment_is_refused(checkout, tmp_path) -> None:
     (tmp_path / "theirs").mkdir()
     (checkout.tree / ".venv").symlink_to(tmp_path / "theirs")
     status, _, errors = checkout.start()

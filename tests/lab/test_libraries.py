@@ -37,9 +37,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Installed:
     return found
 
 
-def test_the_first_figure_installs_and_the_second_does_not(
-    place: Path, installed: Installed
-) -> None:
+def test_the_first_figure_installs_and_the_second_does_not(place, installed) -> None:
     for _ in range(2):
         libraries.require("figures")
     assert installed == [("figures", "today")]
@@ -51,9 +49,7 @@ def test_after_an_update_the_next_figure_installs_again(place: Path, installed: 
     assert installed == [("figures", "today")]
 
 
-def test_another_users_environment_is_left_to_its_owner(
-    place: Path, installed: Installed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_users_environment_is_left_to_its_owner(place, installed, monkeypatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(TcplabError, match=r"Its owner installs it: .*libraries figures"):
         libraries.require("figures")
@@ -76,9 +72,7 @@ def test_the_remedy_is_that_of_the_cause(printed: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_an_installed_copy_names_the_extra(
-    tmp_path: Path, installed: Installed, monkeypatch: pytest.MonkeyPatch, is_there: bool
-) -> None:
+def test_an_installed_copy_names_the_extra(tmp_path, installed, monkeypatch, is_there) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(libraries, "find_spec", lambda _: is_there or None)
     if is_there:

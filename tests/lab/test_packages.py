@@ -74,9 +74,7 @@ def test_without_a_terminal_nothing_is_installed(asked: list[list[str]]) -> None
     assert not asked
 
 
-def test_tests_go_on_without_the_packages_that_some_of_them_need(
-    asked: list[list[str]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tests_go_on_without_the_packages_that_some_of_them_need(asked, capsys) -> None:
     packages.main("test")
     assert not asked
     said = capsys.readouterr().err
@@ -85,9 +83,7 @@ def test_tests_go_on_without_the_packages_that_some_of_them_need(
 
 
 @pytest.mark.parametrize(("answer", "installs"), [("y", True), ("n", False), ("", False)])
-def test_a_terminal_is_asked(
-    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, answer: str, installs: bool
-) -> None:
+def test_a_terminal_is_asked(asked, monkeypatch, answer, installs) -> None:
     for stream, text in (("sys.stdin", f"{answer}\n"), ("sys.stderr", "")):
         terminal = io.StringIO(text)
         monkeypatch.setattr(terminal, "isatty", lambda: True)
@@ -97,9 +93,7 @@ def test_a_terminal_is_asked(
     assert asked == ([INSTALLED] if installs else [])
 
 
-def test_with_yes_packages_are_installed_by_root_or_sudo(
-    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_yes_packages_are_installed_by_root_or_sudo(asked, monkeypatch) -> None:
     monkeypatch.setenv(packages.YES, "1")
     packages.install_missing(["flex"])
     monkeypatch.setattr("os.geteuid", lambda: 1000)
@@ -107,9 +101,7 @@ def test_with_yes_packages_are_installed_by_root_or_sudo(
     assert asked == [INSTALLED, ["sudo", *INSTALLED]]
 
 
-def test_elsewhere_than_on_debian_the_names_are_said(
-    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_elsewhere_than_on_debian_the_names_are_said(asked: list[list[str]], monkeypatch) -> None:
     monkeypatch.setenv(packages.YES, "1")
     monkeypatch.setattr("shutil.which", lambda tool, path=None: None)
     with pytest.raises(TcplabError, match=r"In Debian these packages have them: flex"):
@@ -150,7 +142,5 @@ def test_the_launcher_can_ask_without_any_installed_library() -> None:
         ("", False),
     ],
 )
-def test_only_a_command_that_needs_the_lab_installs_its_tools_first(
-    words: str, wanted: bool
-) -> None:
+def test_only_a_command_that_needs_the_lab_installs_its_tools_first(words, wanted) -> None:
     assert environment.needs_lab(words.split()) == wanted

@@ -49,9 +49,7 @@ def test_patches_and_configuration_of_a_version_are_there(series: str) -> None:
     assert not [line for line in lines if line and not line.startswith(("# ", "CONFIG_"))]
 
 
-def test_a_named_tarball_is_used_and_said_not_to_be_pinned(
-    workshop: Workshop, report: Any, tmp_path: Path
-) -> None:
+def test_a_named_tarball_is_used_and_said_not_to_be_pinned(workshop, report, tmp_path) -> None:
     (tmp_path / "linux-9.9.tar.xz").write_bytes(b"kernel")
     tarball = OwnTarball(tmp_path / "linux-9.9.tar.xz")
     source = kernel_source.obtain(workshop, kernel_version(), tarball)
@@ -67,9 +65,7 @@ def test_a_named_tarball_that_is_not_there_is_an_error(workshop: Workshop, tmp_p
         recipe.build_kernel(workshop, LAB_KERNEL, tmp_path / "none.tar.xz")
 
 
-def test_no_source_anywhere_names_every_place(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_source_anywhere_names_every_place(workshop: Workshop, monkeypatch) -> None:
     def nowhere(*_: object) -> str:
         """Nowhere."""
         raise TcplabError("no road leads there.")
@@ -105,9 +101,7 @@ def test_the_pinned_source_is_preferred_wherever_it_comes_from(
     assert "gives another lab" in report.notes[-1]
 
 
-def test_kernel_org_is_checked_against_its_list(
-    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernel_org_is_checked_against_its_list(workshop: Workshop, tmp_path, monkeypatch) -> None:
     site = tmp_path / "site"
     site.mkdir()
     (site / "linux-7.2.tar.xz").write_bytes(b"kernel")
@@ -213,9 +207,7 @@ def test_the_image_holds_what_the_testbed_uses() -> None:
         ("trixie-backports", "http://mirror/debian/"),
     ],
 )
-def test_the_mirror_is_the_machines_own(
-    suite: str, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mirror_is_the_machines_own(suite: str, expected: str, monkeypatch) -> None:
     listed = (
         "Debian bookworm http://mirror/debian/\nDebian bookworm-security"
         " http://mirror/security/\nnodesource x http://y\n"
@@ -225,9 +217,7 @@ def test_the_mirror_is_the_machines_own(
     assert debian.mirror(suite) == expected
 
 
-def test_without_a_debian_mirror_new_packages_need_its_name(
-    monkeypatch: pytest.MonkeyPatch, workshop: Workshop
-) -> None:
+def test_without_a_debian_mirror_new_packages_need_its_name(monkeypatch, workshop) -> None:
     monkeypatch.setattr(debian, "apt_output", lambda *_: "Ubuntu noble http://mirror/ubuntu/\n")
     monkeypatch.delenv("TCPLAB_MIRROR", raising=False)
     with pytest.raises(TcplabError, match="TCPLAB_MIRROR"):

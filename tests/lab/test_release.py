@@ -98,9 +98,7 @@ def cake(oven: Any, report: Any) -> Recipe:
     return recipe
 
 
-def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
-    cake: Recipe, report: Any, tmp_path: Path
-) -> None:
+def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(cake, report, tmp_path) -> None:
     entry = cache.verify(cake, cake.place)
     files.add_entry(entry, tmp_path / "tree/tcplab_lab/brought")
     (tmp_path / "tree/tcplab_lab/code.py").write_text("pass")
@@ -121,9 +119,7 @@ def test_a_damaged_release_is_refused(cake: Recipe, report: Any, tmp_path: Path)
         import_([cake], tmp_path / "release", report)
 
 
-def test_a_lab_is_a_releases_only_if_all_its_parts_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lab_is_a_releases_only_if_all_its_parts_are(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(ready, "RELEASE_FILE", tmp_path / "release.toml")
     digests = {"kernel": "a" * 64, "image": "b" * 64, "whole": "c" * 64}
     ready.state_release("1.2", digests)
@@ -133,9 +129,7 @@ def test_a_lab_is_a_releases_only_if_all_its_parts_are(
     ready.released_lab.cache_clear()
 
 
-def test_the_lab_of_a_checkout_is_the_one_that_comes_with_the_code(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_lab_of_a_checkout_is_the_one_that_comes_with_the_code(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(ready, "RELEASE_FILE", tmp_path / "release.toml")
     ready.state_release("0.1", {"kernel": "a" * 64})
     manifests = [cache.PREBUILT / name / cache.MANIFEST for name in ("kernel", "init")]

@@ -65,9 +65,7 @@ def test_guests_boot_one_after_another(booted: list[MadeGuest]) -> None:
         fill(booted, SIZE)
 
 
-def test_none_boots_between_runs_until_all_are_taken(
-    booted: list[MadeGuest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_none_boots_between_runs_until_all_are_taken(booted: list[MadeGuest], monkeypatch) -> None:
     with pool() as waiting:
         fill(booted, SIZE)
         monkeypatch.setattr(guests, "_QUIET", 3600.0)
@@ -80,9 +78,7 @@ def test_none_boots_between_runs_until_all_are_taken(
         wait_until(lambda: len(booted) == SIZE + 1)
 
 
-def test_none_boots_while_a_run_goes_on(
-    booted: list[MadeGuest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_none_boots_while_a_run_goes_on(booted: list[MadeGuest], monkeypatch) -> None:
     with pool() as waiting:
         fill(booted, SIZE)
         monkeypatch.setattr(guests, "_QUIET", 0.0)
@@ -92,9 +88,7 @@ def test_none_boots_while_a_run_goes_on(
         wait_until(lambda: len(booted) == SIZE + 1)
 
 
-def test_a_guest_that_cannot_start_counts_as_no_run(
-    booted: list[MadeGuest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_guest_that_cannot_start_counts_as_no_run(booted: list[MadeGuest], monkeypatch) -> None:
     """Where the machine allows no further thread, for example."""
     with pool() as waiting:
         fill(booted, SIZE)

@@ -98,9 +98,7 @@ def test_each_wrong_choice_has_an_explanation_that_no_other_has() -> None:
         ("set: loss=0%\nkeep: yes\n```\n", "set: loss=0%", 26, "not closed"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(
-    old: str, new: str, line: int | None, words: str
-) -> None:
+def test_what_is_wrong_is_said_with_its_line(old, new, line, words) -> None:
     assert old in WRITTEN
     with pytest.raises(UsageError, match=words) as refused:
         lesson_of("mine", WRITTEN.replace(old, new, 1))

@@ -152,9 +152,7 @@ needs_chromium = pytest.mark.skipif(
 
 @pytest.mark.browser
 @needs_chromium
-def test_chromium_follows_the_file_to_a_clean_address_with_a_cookie(
-    chromium: Page, opened: list[str]
-) -> None:
+def test_chromium_follows_the_file_to_a_clean_address_with_a_cookie(chromium, opened) -> None:
     player = MadePlayer(0.02)
     with served(player) as address, shown(f"{address}#loss=1%25", opened) as start:
         clean = f"{address.partition('?')[0]}#loss=1%25"

@@ -59,9 +59,7 @@ def test_it_is_said_to_be_absent(ordinary_user: None, monkeypatch: pytest.Monkey
     assert sandbox._failure(kind, Path(os.devnull)) == "not installed"
 
 
-def test_a_kernel_without_a_congestion_control_needs_no_modprobe(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_without_a_congestion_control_needs_no_modprobe(tmp_path, monkeypatch) -> None:
     def absent(*_command: object, **_options: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", "modprobe")
 

@@ -69,9 +69,7 @@ def test_kernels_lack_what_came_later() -> None:
         ("gred", {"options": {"vqs": [{"prob_mark": 1, "forced_mark": 2}]}}),
     ],
 )
-def test_marks_are_counted_by_the_name_that_each_discipline_gives_them(
-    kind: str, counted: Any
-) -> None:
+def test_marks_are_counted_by_the_name_that_each_discipline_gives_them(kind: str, counted) -> None:
     before, after = Qdisc(kind, handle="3:"), Qdisc(kind, handle="3:", **counted)
     assert QdiscsFile({"s1-eth1": (before,)}, {"s1-eth1": (after,)}).marks("s1-eth1") == 3
 

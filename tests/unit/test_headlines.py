@@ -71,9 +71,7 @@ def test_a_claim_that_nothing_could_refute_is_refused() -> None:
         ("udp_fairness", ("queueing=sfq",), "within"),
     ],
 )
-def test_a_claim_is_about_the_path_that_is_asked_for(
-    study: str, settings: tuple[str, ...], direction: str
-) -> None:
+def test_a_claim_is_about_the_path_that_is_asked_for(study, settings, direction) -> None:
     headline = spec_of(study, *settings).headline
     assert headline is not None and headline.direction == direction
 

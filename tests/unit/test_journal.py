@@ -100,9 +100,7 @@ def test_a_last_line_that_is_not_whole_was_not_acted_on(kept: int) -> None:
         assert left.changes == [BBR]
 
 
-def test_a_journal_from_before_the_machine_was_started_is_only_removed(
-    tmp_path: Path, kernel: FakeKernel
-) -> None:
+def test_a_journal_from_before_the_machine_was_started_is_only_removed(tmp_path, kernel) -> None:
     died(BBR)
     (tmp_path / "boot").write_text("second\n")
     kernel.free.append("bbr")
@@ -110,9 +108,7 @@ def test_a_journal_from_before_the_machine_was_started_is_only_removed(
     assert kernel.free == ["reno", "cubic", "bbr"] and stale() == []
 
 
-def test_changes_are_there_meanwhile_and_gone_afterwards(
-    kernel: FakeKernel, tmp_path: Path, folder: Path
-) -> None:
+def test_changes_are_there_meanwhile_and_gone_afterwards(kernel, tmp_path, folder) -> None:
     with changed(KernelNeeds({"exp": b"code"}, ("bbr", "cubic"))):
         assert (tmp_path / "exp").exists() and kernel.free == ["reno", "cubic", "bbr"]
     assert not (tmp_path / "exp").exists() and kernel.free == ["reno", "cubic"]
@@ -139,9 +135,7 @@ def test_a_failure_undoes_and_what_cannot_be_undone_is_said_and_stays_noted(
         assert [change.name for change in left.changes] == ["exp"]
 
 
-def test_the_next_run_undoes_what_it_can_and_waits_only_for_what_it_needs(
-    kernel: FakeKernel, tmp_path: Path
-) -> None:
+def test_the_next_run_undoes_what_it_can_and_waits_only_for_what_it_needs(kernel, tmp_path) -> None:
     (tmp_path / "exp").mkdir()
     died(Change("module", "exp", (tmp_path / "exp").stat().st_ino))
     kernel.stubborn = True
@@ -184,9 +178,7 @@ def test_a_module_that_is_there_is_somebodys(kernel: FakeKernel, tmp_path: Path)
     assert (tmp_path / "exp").exists()
 
 
-def test_clean_says_what_it_did(
-    kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_clean_says_what_it_did(kernel: FakeKernel, monkeypatch, capsys) -> None:
     monkeypatch.setattr(changes.scratch, "remove_orphans", list)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     died(BBR)

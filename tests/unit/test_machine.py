@@ -13,9 +13,7 @@ from testbed.host.processes import claimed_processor, guests_at_once
 from topologies.errors import UsageError
 
 
-def test_guests_get_processors_of_their_own_while_there_are_any(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_guests_get_processors_of_their_own_while_there_are_any(monkeypatch) -> None:
     monkeypatch.setattr(processes, "_least_busy_first", lambda: [9002, 9001])
     with claimed_processor() as first, claimed_processor() as second, claimed_processor() as beyond:
         assert (first, second, beyond) == (9002, 9001, 9002)
@@ -55,9 +53,7 @@ def test_guests_are_as_many_as_processors_and_memory_allow(monkeypatch: pytest.M
         guests_at_once(1001)
 
 
-def test_available_memory_is_that_of_the_control_group_if_it_is_less(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_available_memory_is_that_of_the_control_group_if_it_is_less(monkeypatch) -> None:
     free = processes.available_mib()
     assert free > 0
     monkeypatch.setattr(processes, "_left_in_control_group", lambda: 17)

@@ -88,9 +88,7 @@ def test_modules_and_their_algorithms_can_be_swept() -> None:
     assert [condition.name for condition in made.spec.conditions] == ["exp"]
 
 
-def test_natively_a_module_is_refused_in_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_natively_a_module_is_refused_in_one_sentence(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("testbed.native.run.obstacles", list)
     monkeypatch.setattr("experiments.run.request.obstacles", list)
     monkeypatch.setattr(
@@ -111,9 +109,7 @@ def test_natively_a_module_is_refused_in_one_sentence(
         )
 
 
-def test_natively_it_wants_the_headers_of_this_kernel(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_natively_it_wants_the_headers_of_this_kernel(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("platform.release", lambda: "0.1-none")
     with pytest.raises(
         TcplabError, match=r"headers of this kernel, 0\.1-none, .*linux-headers-0\.1-none"
@@ -123,9 +119,7 @@ def test_natively_it_wants_the_headers_of_this_kernel(
         )
 
 
-def test_where_auto_would_be_native_a_module_runs_in_a_guest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_auto_would_be_native_a_module_runs_in_a_guest(monkeypatch) -> None:
     testbeds: list[str] = []
 
     def chosen(testbed: str) -> str:

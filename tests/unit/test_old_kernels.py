@@ -126,9 +126,7 @@ def test_an_interface_that_is_not_there_has_no_offloads(monkeypatch: pytest.Monk
         netlink.set_offloads("h1-eth0")
 
 
-def test_sockets_are_asked_for_as_before_3_3_if_that_is_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_sockets_are_asked_for_as_before_3_3_if_that_is_all(monkeypatch) -> None:
     asked: list[tuple[int, int]] = []
 
     def dump(_diag: object, kind: int, request: bytes, _refusal: str) -> Iterator[bytes]:

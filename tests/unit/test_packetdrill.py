@@ -83,9 +83,7 @@ def test_a_folder_is_its_scripts_by_name_each_with_what_it_calls(tmp_path: Path)
         (b"x" * (LONGEST + 1), "too long"),
     ],
 )
-def test_what_is_no_script_is_refused_in_a_sentence(
-    tmp_path: Path, content: bytes | None, message: str
-) -> None:
+def test_what_is_no_script_is_refused_in_a_sentence(tmp_path, content, message) -> None:
     if content is not None:
         (tmp_path / "a.pkt").write_bytes(content)
     with pytest.raises(UsageError, match=message):
@@ -107,9 +105,7 @@ def test_a_folder_without_scripts_and_a_device_are_refused(tmp_path: Path) -> No
         (["--pcap", __file__, "a.pkt"], "no empty folder"),
     ],
 )
-def test_a_bad_request_is_refused_before_anything_starts(
-    arguments: list[str], message: str
-) -> None:
+def test_a_bad_request_is_refused_before_anything_starts(arguments, message) -> None:
     done = CliRunner().invoke(tcplab, ["packetdrill", *arguments])
     assert done.exit_code == 2 and message in done.output
 
@@ -170,9 +166,7 @@ def test_the_source_is_pinned_by_commit_and_digest() -> None:
     assert len(pinned["commit"]) == 40 and len(pinned["sha256"]) == 64
 
 
-def test_a_source_that_cannot_be_had_is_said_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_source_that_cannot_be_had_is_said_in_a_sentence(tmp_path, monkeypatch) -> None:
     (tmp_path / "work").mkdir()
     workshop = sealed(Workshop(tmp_path / "work", tmp_path / "log", BuildReport()))
     (tmp_path / "some.tar").write_text("no archive")

@@ -25,9 +25,7 @@ def install(folder: Path, package: str, entries: str, code: str = "") -> None:
     (folder / f"{package}_code.py").write_text(code)
 
 
-def test_a_plugin_is_found_by_name_and_imported_when_it_is_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plugin_is_found_by_name_and_imported_when_it_is_loaded(tmp_path, monkeypatch) -> None:
     install(tmp_path, "alpha", "seven = alpha_code:SEVEN", "SEVEN = 7\n")
     monkeypatch.syspath_prepend(tmp_path)
     plugin = registered(GROUP)["seven"]
@@ -35,9 +33,7 @@ def test_a_plugin_is_found_by_name_and_imported_when_it_is_loaded(
     assert registered("tcplab.nothing") == {}
 
 
-def test_a_broken_plugin_names_its_package_and_the_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_plugin_names_its_package_and_the_remedy(tmp_path, monkeypatch) -> None:
     install(tmp_path, "beta", "bad = beta_code:MISSING", "raise KeyError('x')\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UsageError, match=r"package beta 1[.]2 cannot be used: Key") as error:
@@ -45,9 +41,7 @@ def test_a_broken_plugin_names_its_package_and_the_remedy(
     assert error.value.remedy == "Update or remove it: pip uninstall beta"
 
 
-def test_two_packages_cannot_register_one_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_packages_cannot_register_one_name(tmp_path, monkeypatch) -> None:
     for package in ("gamma", "delta"):
         install(tmp_path / package, package, f"same = {package}_code:VALUE")
         monkeypatch.syspath_prepend(tmp_path / package)
@@ -55,9 +49,7 @@ def test_two_packages_cannot_register_one_name(
         registered(GROUP)
 
 
-def test_a_package_adds_a_column_to_every_sweep(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_adds_a_column_to_every_sweep(tmp_path, monkeypatch) -> None:
     code = (
         "from analysis.measures.metrics import Metric\n"
         "BYTES = Metric('bytes_sent', 'bytes', 'Bytes sent', 'sockets.jsonl',"

@@ -128,9 +128,7 @@ def test_a_port_that_nothing_entered_proves_nothing(tmp_path: Path) -> None:
         ([""], False),
     ],
 )
-def test_the_congestion_control_is_that_of_every_sample(
-    tmp_path: Path, names: list[str], held: bool
-) -> None:
+def test_the_congestion_control_is_that_of_every_sample(tmp_path, names, held) -> None:
     counted(tmp_path, 0, 0)
     other = {"remote": "10.0.0.2:9", "congestion_control": "reno"}
     sampled(tmp_path, *([{"congestion_control": name}, other] for name in names))
@@ -148,9 +146,7 @@ def test_the_congestion_control_is_that_of_every_sample(
         ([], False),
     ],
 )
-def test_without_a_capture_sack_is_that_of_the_connected_socket(
-    tmp_path: Path, states: list[tuple[str, bool]], held: bool
-) -> None:
+def test_without_a_capture_sack_is_that_of_the_connected_socket(tmp_path, states, held) -> None:
     counted(tmp_path, 0, 0)
     sampled(tmp_path, *([{"state": state, "sack": sack}] for state, sack in states))
     condition = Condition("c", "c", proofs=(Proof("sack_permitted", "on"),))

@@ -75,9 +75,7 @@ def test_what_the_kernel_has_is_what_was_asked() -> None:
         ("limit", Packets(999), "999 packets"),
     ],
 )
-def test_a_difference_names_interface_and_what_was_asked(
-    field: str, value: object, expected: str
-) -> None:
+def test_a_difference_names_interface_and_what_was_asked(field: str, value, expected: str) -> None:
     asked = dataclasses.replace(FROZEN, **{field: value})
     with pytest.raises(TcplabError) as caught:
         compare_reordering("h1-eth0", PEER, asked, QDISCS, FILTERS)
@@ -158,9 +156,7 @@ def written(folder: Path, data: int, at_once: int, acks: int, acks_at_once: int,
         ({"netem": "old", "correlation": "off"}, (1000, 75, 500, 249, 90), True),
     ],
 )
-def test_the_proof_follows_the_counters(
-    tmp_path: Path, how: dict, numbers: tuple, held: bool
-) -> None:
+def test_the_proof_follows_the_counters(tmp_path, how: dict, numbers: tuple, held: bool) -> None:
     written(tmp_path, *numbers)
     rows = reorderings(experiment(WanReorderingParameters(case="8", **how)), tmp_path)
     assert len(rows) == 2 and all(row["held"] for row in rows) is held

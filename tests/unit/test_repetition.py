@@ -80,9 +80,7 @@ def test_what_is_the_same_is_not_kept(run: Path, carried: Path) -> None:
     assert (comparison.same, comparison.files, comparison.kept) == (True, 4, None)
 
 
-def test_the_first_packet_that_differs_is_named_and_the_repetition_kept(
-    run: Path, carried: Path
-) -> None:
+def test_the_first_packet_that_differs_is_named_and_the_repetition_kept(run, carried) -> None:
     other = [*PACKETS[:3], replace(PACKETS[3], data=b"\1" * 60), PACKETS[4]]
     name = "seed-1/sack_on/h1-eth0.pcap"
     (run / "raw" / name).write_bytes(pcap(other))
@@ -103,9 +101,7 @@ def test_a_file_that_one_of_them_lacks_differs(run: Path, carried: Path, missing
     assert comparison.others == ("seed-1/sack_off/counters.json",)
 
 
-def test_the_command_says_it_and_ends_so(
-    run: Path, carried: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_says_it_and_ends_so(run: Path, carried: Path, monkeypatch) -> None:
     monkeypatch.setattr(verify_command, "ready_lab", lambda _kernels: LAB)
     done = CliRunner().invoke(verify_command.verify, [str(run)])
     assert (done.exit_code, done.stdout.partition(":")[0]) == (0, "The same, byte by byte")
@@ -145,9 +141,7 @@ def test_a_spec_that_was_changed_is_refused(run: Path) -> None:
 
 
 @pytest.mark.parametrize("is_other", [False, True])
-def test_other_code_is_known(
-    run: Path, carried: Path, monkeypatch: pytest.MonkeyPatch, is_other: bool
-) -> None:
+def test_other_code_is_known(run: Path, carried: Path, monkeypatch, is_other: bool) -> None:
     monkeypatch.setattr(verify_command, "ready_lab", lambda _kernels: LAB)
     (run / "raw/seed-1/sack_on/counters.json").write_text("[]")
     changed(run, **({"code_digest": "another"} if is_other else {}))

@@ -2,9 +2,6 @@
 
 import sys
 from contextlib import closing
-from pathlib import Path
-
-import pytest
 
 from experiments.run import report as report_process
 from experiments.run.report import Reporter
@@ -18,9 +15,7 @@ sys.exit(3)
 """
 
 
-def test_the_verdict_comes_back_before_the_report_is_made(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_verdict_comes_back_before_the_report_is_made(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(
         report_process, "_analysis", lambda *words: [sys.executable, "-c", ANSWERING, words[-1]]
     )
@@ -29,9 +24,7 @@ def test_the_verdict_comes_back_before_the_report_is_made(
         assert report(tmp_path) == 3
 
 
-def test_an_analysis_that_died_gives_no_verdict(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_analysis_that_died_gives_no_verdict(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(report_process, "_analysis", lambda *_words: ["false"])
     with closing(Reporter("sack")) as report:
         assert report.judge(tmp_path) is None

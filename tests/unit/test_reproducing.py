@@ -182,9 +182,7 @@ def on_its_kernel(data: Any, seed: int) -> Record:
     return record
 
 
-def test_the_kernel_of_its_time_has_a_column_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_kernel_of_its_time_has_a_column_of_its_own(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(period_kernel, "built_lab", lambda _: LAB)
     monkeypatch.setattr(point, "built_lab", lambda _: LAB)
     wanted = chosen(True, ["packet_dropper"], ["10 % dropped"])
@@ -257,9 +255,7 @@ def test_every_study_says_which_kernel_it_had_and_how_that_is_known() -> None:
         ("order = first", "Invalid value"),
     ],
 )
-def test_facts_of_a_study_that_cannot_be_read_are_one_sentence(
-    tmp_path: Path, text: str, words: str
-) -> None:
+def test_facts_of_a_study_that_cannot_be_read_are_one_sentence(tmp_path, text, words) -> None:
     (tmp_path / "published.toml").write_text(text)
     with pytest.raises(UsageError, match=words) as caught:
         facts_beside(tmp_path / "__init__.py")

@@ -58,9 +58,7 @@ def test_show_says_what_it_cannot_find(store: Path, which: str, words: str) -> N
     assert words in result.output
 
 
-def test_gc_forgets_failed_points_and_those_of_other_versions(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gc_forgets_failed_points_and_those_of_other_versions(store: Path, monkeypatch) -> None:
     monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda _kernel: None)
     result = call("gc", "--yes", "--out", store)
     assert "Points known: 2. Not reusable: 1." in result.output
@@ -71,9 +69,7 @@ def test_gc_forgets_failed_points_and_those_of_other_versions(
     assert "Points known: 1. Not reusable: 1." in call("gc", "--yes", "--out", store).output
 
 
-def test_gc_keeps_what_labs_measured_with_this_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gc_keeps_what_labs_measured_with_this_code(tmp_path, monkeypatch) -> None:
     """Labs measure with modules of their own, and keep their points in the same file."""
     (combination,) = sack_plan().combinations
     with results(tmp_path) as memory, watching("lab") as watch:

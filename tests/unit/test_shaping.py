@@ -82,9 +82,7 @@ def test_what_the_kernel_has_is_the_channel() -> None:
         ("line", Packets(1000), "1000 packets", "1000000 packets"),
     ],
 )
-def test_a_difference_names_interface_asked_and_found(
-    field: str, value: object, expected: str, actual: str
-) -> None:
+def test_a_difference_names_interface_asked_and_found(field, value, expected, actual) -> None:
     with pytest.raises(TcplabError) as caught:
         compare("s1-eth2", dataclasses.replace(CHANNEL, **{field: value}), REAL)
     for part in ("s1-eth2", expected, actual):
@@ -147,9 +145,7 @@ def test_queues_of_bytes_hold_that_many_full_frames_of_their_network(
 
 
 @pytest.mark.parametrize(("rate", "size"), [("1mbit", 2 * FRAME), ("1gbit", 31_250)])
-def test_a_burst_is_two_frames_or_what_the_rate_carries_for_a_late_timer(
-    rate: str, size: int
-) -> None:
+def test_a_burst_is_two_frames_or_what_the_rate_carries_for_a_late_timer(rate, size) -> None:
     assert burst(Channel(bandwidth=Rate.parse(rate))) == size
 
 

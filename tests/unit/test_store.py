@@ -53,9 +53,7 @@ def test_the_run_of_a_living_writer_is_left_alone(tmp_path: Path) -> None:
         assert run.folder.exists()
 
 
-def test_the_run_that_is_being_finished_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_run_that_is_being_finished_is_left_alone(tmp_path, monkeypatch) -> None:
     adopted: list[Path] = []
 
     def digest(_folder: Path, _name: str) -> str:
@@ -104,9 +102,7 @@ def test_a_place_that_cannot_be_written_is_said_with_the_remedy(tmp_path: Path) 
         pass
 
 
-def test_a_full_disk_is_said_before_anything_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_said_before_anything_runs(tmp_path, monkeypatch) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage(10, 10, 0))
     with pytest.raises(TcplabError, match="MiB are free"), new_run(tmp_path / "sack", "seed7"):
@@ -117,9 +113,7 @@ def test_a_full_disk_is_said_before_anything_runs(
 @pytest.mark.parametrize(
     ("number", "remedy"), [(errno.ENOSPC, "Free space"), (errno.EROFS, "not read-only")]
 )
-def test_a_disk_that_fails_meanwhile_is_said_with_its_remedy(
-    tmp_path: Path, number: int, remedy: str
-) -> None:
+def test_a_disk_that_fails_meanwhile_is_said_with_its_remedy(tmp_path, number, remedy) -> None:
     with pytest.raises(TcplabError, match=remedy) as error, new_run(tmp_path / "sack", "seed7"):
         raise OSError(number, os.strerror(number), "/somewhere/raw")
     assert error.value.problem == f"/somewhere/raw cannot be written: {os.strerror(number)}."

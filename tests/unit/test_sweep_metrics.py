@@ -1,6 +1,5 @@
 """A sweep's metric: a probe keeps TCP's values, and expressions are columns of its table."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,9 +42,7 @@ def probed(_data: Any, seed: int) -> Record:
         ("goodput[flow1]", 1003.5),
     ],
 )
-def test_a_probe_and_the_way_back_leave_a_runs_value_alone(
-    tmp_path: Path, metric: str, expected: float
-) -> None:
+def test_a_probe_and_the_way_back_leave_a_runs_value_alone(tmp_path, metric, expected) -> None:
     """A missing value belongs to a flow: 12 of 12 runs have one, and had none before."""
     asked = metric.replace("udp_lost_percent", "goodput_kbit_s")  # sack has no UDP flow
     planned = sack_plan(metric=asked, seeds=tuple(range(1, 7)))
@@ -57,9 +54,7 @@ def test_a_probe_and_the_way_back_leave_a_runs_value_alone(
     assert samples.median.tolist() == pytest.approx([expected, expected])
 
 
-def test_a_report_compares_another_column_and_names_the_command_for_an_expression(
-    tmp_path: Path,
-) -> None:
+def test_a_report_compares_another_column_and_names_the_command_for_an_expression(tmp_path) -> None:
     folder = carry(sack_plan(seeds=(1, 2)), tmp_path, Engine(probed))
     assert make_sweep_report(folder, tmp_path / "out", metric="rtt_p95_ms").samples.unit == "ms"
     with pytest.raises(UsageError, match=r"--metric 'p95 rtt'"):

@@ -172,9 +172,7 @@ def test_an_unknown_metric_is_refused_with_the_nearest() -> None:
         ("delay + cwnd", "cannot add ms and segments"),
     ],
 )
-def test_an_expression_without_a_value_is_refused_before_the_first_run(
-    metric: str, sentence: str
-) -> None:
+def test_an_expression_without_a_value_is_refused_before_the_first_run(metric, sentence) -> None:
     with pytest.raises(TcplabError) as error:
         sack_plan(metric=metric)
     assert sentence in str(error.value)

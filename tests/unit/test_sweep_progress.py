@@ -48,9 +48,7 @@ def counting(points: int) -> Iterator[tuple[PrintedProgress, list[Point], io.Str
         yield PrintedProgress(bar.console, bar, task), made, out
 
 
-def test_the_count_ends_at_its_full_number_when_later_batches_are_partly_known(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_count_ends_at_its_full_number_when_later_batches_are_partly_known(monkeypatch) -> None:
     monkeypatch.setattr(run, "_BETWEEN", -1.0)
     with counting(24) as (shown, points, out):
         shown.wanted(12, 0)

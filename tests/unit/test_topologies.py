@@ -147,9 +147,7 @@ def test_sizes_of_shapes_are_bounded(count: int) -> None:
 
 
 @EACH
-def test_a_switch_with_a_choice_knows_the_port_of_everybody_behind_it(
-    topology: TopologySpec,
-) -> None:
+def test_a_switch_with_a_choice_knows_the_port_of_everybody_behind_it(topology) -> None:
     for switch in topology.named("switch"):
         ways = forwarding(topology, switch)
         ports = [port.name for port in topology.ports if port.node == switch]

@@ -138,9 +138,7 @@ def test_the_spec_has_the_content_and_not_the_name_of_the_file(tmp_path: Path) -
     assert single(find("sack"), [f"link.trace={copy}"]).digest != one
 
 
-def test_a_change_finds_its_switch_while_the_main_thread_is_in_a_host(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_change_finds_its_switch_while_the_main_thread_is_in_a_host(monkeypatch) -> None:
     """/proc/PID/ns/net of a job is that of its main thread."""
 
     def moved(_descriptor: int) -> None:

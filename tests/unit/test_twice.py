@@ -81,9 +81,7 @@ def test_equal_networks_have_no_differences(tmp_path: Path) -> None:
         ((b"", b"", 0), (b"", b"", None), "the exit status was 0 and is None"),
     ],
 )
-def test_the_first_line_and_the_status_that_differ_are_named(
-    before: tuple[bytes], now: tuple[bytes], words: str, tmp_path: Path
-) -> None:
+def test_the_first_line_and_the_status_that_differ_are_named(before, now, words, tmp_path) -> None:
     found = differences(ended(tmp_path / "one", *before), ended(tmp_path / "other", *now))
     assert found[-1].startswith(f"1. h1: prog 'a b': {words}")
 

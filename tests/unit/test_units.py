@@ -62,9 +62,7 @@ def test_any_text_is_a_quantity_or_a_usage_error(kind: type[Quantity], text: str
 
 
 @pytest.mark.parametrize(("kind", "text", "choices"), rows_of("doubtful_quantities"))
-def test_what_may_mean_several_things_is_refused_with_the_choices(
-    kind: type[Quantity], text: str, choices: str
-) -> None:
+def test_what_may_mean_several_things_is_refused_with_the_choices(kind, text, choices) -> None:
     with pytest.raises(UsageError) as caught:
         kind.parse(text)
     assert caught.value.problem.startswith(f"{text}: ")
@@ -79,9 +77,7 @@ UNITS = [(kind, unit) for kind in KINDS for unit in {**kind.units, **kind.words,
 @given(
     spelling=st.sampled_from(UNITS), capitals=st.integers(0, 2**8 - 1), amount=st.integers(1, 99)
 )
-def test_no_change_of_case_gives_another_quantity(
-    spelling: tuple[type[Quantity], str], capitals: int, amount: int
-) -> None:
+def test_no_change_of_case_gives_another_quantity(spelling, capitals, amount) -> None:
     """Whatever letters are large: it is refused, or it is what it is in the table."""
     kind, unit = spelling
     changed = "".join(

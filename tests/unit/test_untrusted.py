@@ -43,9 +43,7 @@ def test_its_own_folder_may_be_reached_through_a_link(folder: Path, tmp_path: Pa
     "name",
     ["link", "away/secret", "../secret", "inner/../../secret", "fifo", "socket", "inner", "."],
 )
-def test_nothing_else_is(
-    folder: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_else_is(folder: Path, name: str, tmp_path, monkeypatch) -> None:
     (folder / "link").symlink_to(tmp_path / "secret")
     (folder / "away").symlink_to(tmp_path)
     os.mkfifo(folder / "fifo")

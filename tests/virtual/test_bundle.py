@@ -83,9 +83,7 @@ def test_a_run_is_repeated_from_its_bundle_and_a_changed_byte_is_named(tmp_path:
 
 @pytest.mark.virtual
 @pytest.mark.long
-def test_a_sweep_of_ones_own_study_brings_its_source(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_of_ones_own_study_brings_its_source(tmp_path, monkeypatch) -> None:
     studies = tmp_path / "studies"
     studies.mkdir()
     (studies / "mine.py").write_text(MODULE.format(name="mine", claim="Mine is mine."))

@@ -21,9 +21,7 @@ def test_a_seed_repeats_and_another_differs(in_guest, short_sack: ExperimentSpec
     assert all(first[name] != other[name] for name in first if name.endswith(".pcap"))
 
 
-def test_guests_beside_each_other_and_a_busy_machine_change_nothing(
-    in_guest, short_sack: ExperimentSpec
-) -> None:
+def test_guests_beside_each_other_and_a_busy_machine_change_nothing(in_guest, short_sack) -> None:
     alone = digests(in_guest(short_sack)[0])
     hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
@@ -36,9 +34,7 @@ def test_guests_beside_each_other_and_a_busy_machine_change_nothing(
     assert together == [alone] * 3
 
 
-def test_environment_and_folder_change_nothing(
-    in_guest, short_sack: ExperimentSpec, elsewhere
-) -> None:
+def test_environment_and_folder_change_nothing(in_guest, short_sack, elsewhere) -> None:
     strange = {
         "LANG": "xx",
         "TMPDIR": "/var/tmp",
@@ -50,9 +46,7 @@ def test_environment_and_folder_change_nothing(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_root_and_an_ordinary_user_see_the_same_packets(
-    in_guest, short_sack: ExperimentSpec, elsewhere
-) -> None:
+def test_root_and_an_ordinary_user_see_the_same_packets(in_guest, short_sack, elsewhere) -> None:
     assert elsewhere({}, 65534, "/").digests == digests(in_guest(short_sack)[0])
 
 

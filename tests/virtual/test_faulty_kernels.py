@@ -50,9 +50,7 @@ def carry(faulty: Lab, spec: ExperimentSpec, value: str, out: Path) -> None:
 
 
 @pytest.mark.parametrize("value", FAULTS)
-def test_a_fault_is_shown_with_its_line(
-    value: str, faulty_lab: Lab, short_sack: ExperimentSpec, tmp_path: Path
-) -> None:
+def test_a_fault_is_shown_with_its_line(value, faulty_lab, short_sack, tmp_path) -> None:
     said, function, file = FAULTS[value]
     where = rf"{said}(.|\n)*{function} at net/ipv4/{re.escape(file)}:\d+"
     with pytest.raises(TcplabError, match=where):
@@ -65,7 +63,5 @@ def test_a_guest_that_is_told_later_is_shown_with_the_line(faulty_lab: Lab, tmp_
         carry(faulty_lab, spec, "1", tmp_path)
 
 
-def test_without_a_fault_it_measures(
-    faulty_lab: Lab, short_sack: ExperimentSpec, tmp_path: Path
-) -> None:
+def test_without_a_fault_it_measures(faulty_lab: Lab, short_sack: ExperimentSpec, tmp_path) -> None:
     carry(faulty_lab, short_sack, "0", tmp_path)

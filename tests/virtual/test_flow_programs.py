@@ -82,9 +82,7 @@ def carried(spec: ExperimentSpec, lab: Lab, out: Path) -> RunReport:
     return make_report(carry_out(RunRequest(spec, None, (1,), "virtual", out), lab))
 
 
-def test_a_program_over_tcp_is_captured_sampled_and_measured(
-    ready_lab: Lab, tmp_path: Path
-) -> None:
+def test_a_program_over_tcp_is_captured_sampled_and_measured(ready_lab: Lab, tmp_path) -> None:
     report = carried(study(FlowProgram(TCP_SERVER, TCP_CLIENT)), ready_lab, tmp_path)
     (measured,) = report.results.measured
     (flow,) = measured.flows

@@ -1,15 +1,12 @@
 """Two captures of a path show what its kernels counted: retransmitted, lost, reported twice."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from experiments.sack import SackParameters, experiment
-from experiments.spec import ExperimentSpec
 from tests.tools.kernel_counts import truths
 from topologies.data import to_data
 from topologies.units import Duration, Packets, Rate, Share
@@ -27,9 +24,7 @@ FULL_QUEUE = experiment(
 
 
 @pytest.mark.parametrize("spec", [LOSSY, FULL_QUEUE], ids=["lossy", "full_queue"])
-def test_the_captures_show_what_the_kernels_counted(
-    in_guest: Callable[..., tuple[Path, object]], tmp_path: Path, spec: ExperimentSpec
-) -> None:
+def test_the_captures_show_what_the_kernels_counted(in_guest, tmp_path, spec) -> None:
     run = tmp_path / "run"
     (run / "raw").mkdir(parents=True)
     out, _usage = in_guest(spec)

@@ -73,16 +73,12 @@ def run(
 
 
 @pytest.mark.parametrize("number", range(len(ATTACKS)), ids=lambda number: ATTACKS[number].name)
-def test_an_attack_ends_with_its_guest(
-    number: int, hostile: BuiltModule, ready_lab: Lab, out: Path
-) -> None:
+def test_an_attack_ends_with_its_guest(number, hostile, ready_lab, out) -> None:
     require_end(number, hostile, ready_lab, out)
 
 
 @pytest.mark.parametrize("number", range(len(ATTACKS)), ids=lambda number: ATTACKS[number].name)
-def test_an_attack_ends_without_namespaces_too(
-    number: int, hostile: BuiltModule, ready_lab: Lab, out: Path, request: pytest.FixtureRequest
-) -> None:
+def test_an_attack_ends_without_namespaces_too(number, hostile, ready_lab, out, request) -> None:
     if ATTACKS[number].name not in REACHING and not request.config.getoption("--sandboxes"):
         pytest.skip("--sandboxes tries every attack against the supervisor")
     require_end(number, hostile, ready_lab, out, Supervised)

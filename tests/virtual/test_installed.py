@@ -68,9 +68,7 @@ def captures(place: Path, *program: str | Path, **environment: str) -> dict[str,
     return {str(f.relative_to(run)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
 
 
-def test_an_installed_copy_sends_the_packets_of_the_checkout(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_an_installed_copy_sends_the_packets_of_the_checkout(installed: Path, tmp_path) -> None:
     """It has neither a cache to take from nor programs of the machine to build with."""
     (tmp_path / "home").mkdir()
     (tmp_path / "there").mkdir()

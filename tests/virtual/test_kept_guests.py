@@ -16,9 +16,7 @@ STUDIES = ("sack", "l4s_coexistence", "incast", "reordering", "bbr_share")
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_guest_is_as_good_as_new(
-    ready_lab: Lab, tmp_path: Path, pytestconfig: pytest.Config, study: str
-) -> None:
+def test_a_guest_is_as_good_as_new(ready_lab, tmp_path, pytestconfig, study) -> None:
     chosen = find(study)
     spec = chosen.spec(chosen.parameters()())
     seeds = range(1, 11 if pytestconfig.getoption("--long") else 4)

@@ -45,9 +45,7 @@ def own_time(size: int, rate: Rate) -> float:
 
 @pytest.mark.parametrize("discipline", ["fifo", "fq_codel", "sfq"])
 @pytest.mark.parametrize("bandwidth", ["10mbit", "400mbit"])
-def test_every_packet_takes_its_own_time(
-    in_guest: InGuest, bandwidth: str, discipline: str
-) -> None:
+def test_every_packet_takes_its_own_time(in_guest, bandwidth, discipline) -> None:
     """A lone SYN and its answer; then full frames while the line is busy."""
     rate, delay = Rate.parse(bandwidth), Duration.parse("5ms")
     channel = Channel(rate, delay, queue=Packets(QUEUE), discipline=discipline)

@@ -75,9 +75,7 @@ def test_every_condition_meets_the_same_changes(ready_lab, tmp_path: Path) -> No
         assert rates == [channel.bandwidth.base / 8]
 
 
-def test_a_policed_study_is_good_and_knows_what_its_policer_dropped(
-    ready_lab, tmp_path: Path
-) -> None:
+def test_a_policed_study_is_good_and_knows_what_its_policer_dropped(ready_lab, tmp_path) -> None:
     settings = ["link.policer=500kbit", "link.policer_burst=32KiB", "loss=0%", "duration=5s"]
     spec = single(find("sack"), settings).spec
     run_seed(spec, 1, tmp_path, limits_for(spec, 300.0), ready_lab, lambda *_: None)

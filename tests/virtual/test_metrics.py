@@ -1,7 +1,6 @@
 """Metrics of a run in the lab kernel, held against its captures and against arithmetic."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -186,9 +185,7 @@ def test_a_probe_leaves_tcps_metrics_in_a_sweep(lossy: Path) -> None:
     assert float(total) < 10_000 and rows["probe"]["group"] == "udp to h2"
 
 
-def test_hosts_have_the_receive_buffer_that_the_manual_states(
-    in_guest: Callable[..., tuple[Path, Any]],
-) -> None:
+def test_hosts_have_the_receive_buffer_that_the_manual_states(in_guest) -> None:
     """A field of the conditions sets another, and the window follows it."""
     path = replace(spec("0%"), topology=two_hosts(Channel("1gbit", "50ms", queue="10000")))
     path = replace(path, flows=(Flow("flow1", "h1", "h2", Duration.parse("3s")),))

@@ -51,9 +51,7 @@ def run(file: Path, lab: Lab, out: Path, seconds: str = "2s", limit: float = 60.
     assert judge(spec, 3, out).failures == ()
 
 
-def test_exp_is_proved_in_use_and_the_same_seed_gives_the_same_packets(
-    ready_lab: Lab, tmp_path: Path
-) -> None:
+def test_exp_is_proved_in_use_and_the_same_seed_gives_the_same_packets(ready_lab, tmp_path) -> None:
     for name in ("once", "again"):
         run(EXP, ready_lab, tmp_path / name)
     assert digests(tmp_path / "once") == digests(tmp_path / "again")
@@ -69,17 +67,13 @@ def test_exp_is_proved_in_use_and_the_same_seed_gives_the_same_packets(
 
 
 @pytest.mark.long
-def test_the_same_source_gives_the_same_module_anywhere(
-    ready_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_source_gives_the_same_module_anywhere(ready_lab, tmp_path, monkeypatch) -> None:
     first = built(module_from(EXP), ready_lab)
     monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "elsewhere"))
     assert built(module_from(EXP), ready_lab).content == first.content
 
 
-def test_the_compiler_is_quoted_with_file_and_line(
-    ready_lab: Lab, changed: Callable[..., Path]
-) -> None:
+def test_the_compiler_is_quoted_with_file_and_line(ready_lab, changed) -> None:
     wrong = changed("wrong", SSTHRESH, "	return cwnd *;")
     line = wrong.read_text().split("return cwnd *;")[0].count("\n") + 1
     done = CliRunner().invoke(tcplab, ["cc", "build", str(wrong)])
@@ -120,9 +114,7 @@ def test_a_crash_names_the_function_and_the_line_and_costs_only_the_guest(
 
 
 @pytest.mark.long
-def test_a_module_that_spins_is_stopped_and_named(
-    ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]
-) -> None:
+def test_a_module_that_spins_is_stopped_and_named(ready_lab, tmp_path, changed) -> None:
     spin = changed(
         "spin",
         SSTHRESH,
@@ -157,16 +149,12 @@ def test_a_module_that_leaks_is_shown_where_it_is_refused_memory(
         run(leak, ready_lab, tmp_path / "out", limit=_ENOUGH)
 
 
-def test_a_module_that_stays_is_said(
-    ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]
-) -> None:
+def test_a_module_that_stays_is_said(ready_lab, tmp_path, changed) -> None:
     with pytest.raises(TcplabError, match="stay does not leave the kernel"):
         run(changed("stay", "module_exit(exp_unregister);", ""), ready_lab, tmp_path / "out", "1s")
 
 
-def test_a_try_is_a_smoke_test_and_a_comparison(
-    ready_lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_try_is_a_smoke_test_and_a_comparison(ready_lab: Lab, monkeypatch) -> None:
     short = {
         name: dataclasses.replace(link, duration=Duration.parse("2s"))
         for name, link in cc_command.PUBLISHED.items()

@@ -98,9 +98,7 @@ def test_counters_captures_and_queues_agree(in_guest, short_sack: ExperimentSpec
         assert "0 packets dropped by kernel" in (folder / f"{name}-eth0.tcpdump.txt").read_text()
 
 
-def test_a_setting_the_kernel_has_not_is_an_error_that_names_it(
-    in_guest, short_sack: ExperimentSpec
-) -> None:
+def test_a_setting_the_kernel_has_not_is_an_error_that_names_it(in_guest, short_sack) -> None:
     wrong = Condition("wrong", "wrong", (("net.ipv4.tcp_congestion_control", "nonesuch"),))
     with pytest.raises(TcplabError, match="tcp_congestion_control cannot be set to nonesuch"):
         in_guest(dataclasses.replace(short_sack, conditions=(wrong,), headline=None))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments.spec import ExperimentSpec
 from testbed.lab.kernel import kernel_version
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, lab_if_ready
@@ -26,9 +25,7 @@ def ready_lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
     pytest.skip(f"Linux {series} is not built: ./tcplab kernel build {series} --source {tarball}")
 
 
-def test_an_old_kernel_repeats_a_study(
-    in_guest, ready_lab: Lab, short_sack: ExperimentSpec
-) -> None:
+def test_an_old_kernel_repeats_a_study(in_guest, ready_lab, short_sack) -> None:
     first, again = (in_guest(short_sack, seed=7)[0] for _ in range(2))
     assert digests(first) == digests(again)
     environment = json.loads((first / "environment.json").read_text())

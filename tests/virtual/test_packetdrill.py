@@ -42,9 +42,7 @@ def run(ready_lab: Lab, program: Path) -> Callable[..., ScriptOutcome]:
     return carry_out
 
 
-def test_the_example_of_the_documentation_passes_and_is_repeatable(
-    program: Path, tmp_path: Path
-) -> None:
+def test_the_example_of_the_documentation_passes_and_is_repeatable(program: Path, tmp_path) -> None:
     for name in ("once", "again"):
         done = CliRunner().invoke(
             tcplab, ["packetdrill", str(EXAMPLE), "--pcap", str(tmp_path / name)]
@@ -71,9 +69,7 @@ def test_a_failure_names_the_line_and_what_came(program: Path, tmp_path: Path) -
     assert failed["came"].startswith("0.1000") and "1:1001(1000)" in failed["came"]
 
 
-def test_a_script_that_waits_for_ever_ends_in_virtual_time(
-    run: Callable[..., ScriptOutcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_script_that_waits_for_ever_ends_in_virtual_time(run, monkeypatch) -> None:
     monkeypatch.setattr(packetdrill_module, "VIRTUAL_SECONDS", 100.0)
     outcome = run("0 `sleep infinity`\n")
     assert outcome.failure and "did not end in 100 s" in outcome.failure.what
@@ -103,9 +99,7 @@ def test_some_of_the_kernels_own_scripts_pass(ready_lab: Lab, program: Path) -> 
     assert {outcome.case.variant for outcome in outcomes} == {"ipv4", "ipv4-mapped-ipv6", "ipv6"}
 
 
-def test_a_script_that_ends_the_guest_leaves_the_others_their_turn(
-    ready_lab: Lab, program: Path
-) -> None:
+def test_a_script_that_ends_the_guest_leaves_the_others_their_turn(ready_lab, program) -> None:
     texts = {"first.pkt": EXAMPLE.read_text(), "bad.pkt": "0 `kill -9 -1`\n"}
     texts["last.pkt"] = texts["first.pkt"]
     runner = ScriptRunner(ready_lab, program, together=3)

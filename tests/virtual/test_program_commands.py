@@ -60,9 +60,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def test_programs_of_another_system_run_in_its_tree(
-    ready_lab, project: Path, tree: Path, tmp_path: Path
-) -> None:
+def test_programs_of_another_system_run_in_its_tree(ready_lab, project, tree, tmp_path) -> None:
     command = ["sh", "-c", "read word </etc/os-release; echo $word; echo >/usr/new; pwd"]
     done = tcplab(project, "exec", "--root", str(tree), "--", *command)
     assert (done.returncode, done.stdout) == (0, f"NAME=tree\n{project}\n"), done.stderr

@@ -160,9 +160,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("topology", "server", "client"), SHAPES, ids=lambda part: str(part)[:16])
-def test_programs_run_in_every_shape(
-    ready_lab, topology: TopologySpec, server: str, client: str
-) -> None:
+def test_programs_run_in_every_shape(ready_lab, topology, server, client) -> None:
     with serving(topology, server) as network:
         assert network.host(client).call(seen_as, server)[2] >= 0.04
         assert len(network.capture(client).connections) == 1

@@ -139,9 +139,7 @@ SPINS = ["os.sched_yield()", "time.monotonic()", WRITABLE, "os.getpid()"]
 
 
 @pytest.mark.parametrize("ask", SPINS)
-def test_a_program_that_asks_again_and_again_moves_time_alike(
-    ready_lab, project: Path, ask: str
-) -> None:
+def test_a_program_that_asks_again_and_again_moves_time_alike(ready_lab, project, ask) -> None:
     (project / "spin.py").write_text(SPINNER.format(ask=ask))
     ends = []
     for _ in range(2):
@@ -159,9 +157,7 @@ def test_a_program_that_computes_instead_of_waiting_is_named(ready_lab, project:
 
 
 @pytest.mark.long
-def test_a_program_that_calculates_between_calls_gets_time_and_is_named(
-    ready_lab, project: Path
-) -> None:
+def test_a_program_that_calculates_between_calls_gets_time_and_is_named(ready_lab, project) -> None:
     """Each stretch without a call is short, and the calls are too few to be counted on."""
     work = "[sum(range(100_000)) for _ in range(10)], __import__('os').stat('.')"
     (project / "spin.py").write_text(SPINNER.format(ask=work))
@@ -263,9 +259,7 @@ def test_fails(network):
 """
 
 
-def test_the_plugin_runs_seeds_and_tells_the_story_of_a_failed_test(
-    ready_lab, project: Path
-) -> None:
+def test_the_plugin_runs_seeds_and_tells_the_story_of_a_failed_test(ready_lab, project) -> None:
     (project / "test_mine.py").write_text(dedent(TESTS))
     (project / "pytest.ini").write_text("[pytest]\n")
     options = ["-p", "no:cacheprovider", "--tcplab-twice"]

@@ -5,7 +5,7 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,18 +71,14 @@ def test_without_bubblewrap_on_the_path_or_from_a_release(
 
 
 @pytest.mark.parametrize("user", sorted({os.geteuid(), NOBODY}))
-def test_in_a_container_that_refuses_namespaces(
-    elsewhere: Callable[..., RunElsewhere], usual, user: int
-) -> None:
+def test_in_a_container_that_refuses_namespaces(elsewhere, usual, user) -> None:
     run = elsewhere({}, user, before=refusing("container"))
     assert run.sandbox.get("name") == "supervisor", run.sandbox
     assert "bubblewrap" in run.sandbox["refused"]
     assert run.digests == usual
 
 
-def test_where_the_number_of_user_namespaces_is_zero(
-    elsewhere: Callable[..., RunElsewhere], usual, tmp_path: Path
-) -> None:
+def test_where_the_number_of_user_namespaces_is_zero(elsewhere, usual, tmp_path) -> None:
     """The sysctl belongs to a user namespace (namespaces(7)), so one is made to set it in."""
     closing = 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"'
     before = ["unshare", "--user", "--map-root-user", "sh", "-c", closing, "sh"]
@@ -110,17 +106,13 @@ def test_a_set_uid_bubblewrap_is_not_used(elsewhere: Callable[..., RunElsewhere]
     assert run.digests == usual
 
 
-def test_without_landlock_the_manifest_says_so(
-    elsewhere: Callable[..., RunElsewhere], usual
-) -> None:
+def test_without_landlock_the_manifest_says_so(elsewhere, usual) -> None:
     run = elsewhere({}, NOBODY, before=refusing("container", "landlock"))
     assert run.sandbox["landlock"] == 0 and "no Landlock" in run.sandbox["missing"]
     assert run.digests == usual
 
 
-def test_before_linux_6_3_the_stub_of_processes_is_a_file(
-    elsewhere: Callable[..., RunElsewhere], usual
-) -> None:
+def test_before_linux_6_3_the_stub_of_processes_is_a_file(elsewhere, usual) -> None:
     run = elsewhere({}, NOBODY, before=refusing("executable-memory"))
     assert run.sandbox.get("name") == "bubblewrap", run.sandbox
     assert run.digests == usual
@@ -133,9 +125,7 @@ def test_before_linux_6_3_the_stub_of_processes_is_a_file(
         (("container", "filters"), "seccomp=unconfined"),
     ],
 )
-def test_where_no_sandbox_works_a_sentence_says_why(
-    elsewhere: Callable[..., RunElsewhere], refused: Sequence[str], words: str
-) -> None:
+def test_where_no_sandbox_works_a_sentence_says_why(elsewhere, refused, words) -> None:
     error = elsewhere({}, NOBODY, before=refusing(*refused)).sandbox["error"]
     assert "No sandbox for guests works on this system" in error and words in error
     assert "\n" not in error
@@ -149,9 +139,7 @@ def test_the_doctor_says_that_too_few_files_may_be_open(ready_lab) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make such a root without help")
 @pytest.mark.parametrize("filtered", [(), ("container",)], ids=["namespaces", "supervisor"])
-def test_a_bare_root_without_shared_memory_and_home(
-    elsewhere: Callable[..., RunElsewhere], usual, filtered: Sequence[str]
-) -> None:
+def test_a_bare_root_without_shared_memory_and_home(elsewhere, usual, filtered) -> None:
     """No /dev/shm, no home, and all is read-only but a temporary folder and the run."""
     devices = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
     bound = [word for name in devices for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")]
@@ -179,9 +167,7 @@ def test_a_limit_that_is_too_small_is_named(in_guest) -> None:
             in_guest({"job": "fail"}, module=JOBS, limits=Limits(memory_mib=1024))
 
 
-def test_nothing_stays_of_a_supervised_guest(
-    ready_lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_stays_of_a_supervised_guest(ready_lab, tmp_path, monkeypatch) -> None:
     from testbed.virtual.run import run_in_guest
 
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")

@@ -35,9 +35,7 @@ def _flow(number: int) -> Flow:
     return Flow(f"flow{number}", *ends, Duration.parse("2s"), port=5001 + number // PAIRS)
 
 
-def test_many_flows_all_have_results_and_all_settings_are_right(
-    in_guest, many: ExperimentSpec
-) -> None:
+def test_many_flows_all_have_results_and_all_settings_are_right(in_guest, many) -> None:
     folder, _ = in_guest(many)
     environment, evidence = (
         read(folder / "environment.json"),

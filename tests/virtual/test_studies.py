@@ -100,9 +100,7 @@ def test_with_sack_only_what_was_lost_is_sent_again(ready_lab: Lab, tmp_path: Pa
     assert rows["sack_on"]["slowest_second_kbit_s"] <= rows["sack_on"]["mean_second_kbit_s"]
 
 
-def test_with_segmentation_on_losses_come_together_and_cost_less(
-    ready_lab: Lab, tmp_path: Path
-) -> None:
+def test_with_segmentation_on_losses_come_together_and_cost_less(ready_lab: Lab, tmp_path) -> None:
     """The same share is lost, in fewer events."""
     table = run("sack_loss_sweep", tmp_path, "loss=0.5% duration=3s tso=off,on")
     off, on = (table.filter(tso=word, condition="sack_on").to_dicts()[0] for word in ("off", "on"))

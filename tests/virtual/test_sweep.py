@@ -27,9 +27,7 @@ def content(folder: Path) -> Any:
     return json.loads((folder / "sweep.json").read_text())
 
 
-def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
-    ready_lab: Lab, tmp_path: Path
-) -> None:
+def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(ready_lab, tmp_path) -> None:
     alone = sweep("sack", SETTINGS, seeds=2, out=tmp_path / "one", workers=1)
     shared = sweep("sack", SETTINGS, seeds=2, out=tmp_path / "two", workers=2)
     assert alone.table.height == 8
@@ -88,9 +86,7 @@ def test_a_point_that_fails_does_not_hold_up_the_others(ready_lab: Lab, tmp_path
     assert result.table["net.ipv4.tcp_reordering"].unique().to_list() == ["3"]
 
 
-def test_a_setting_that_contradicts_the_experiment_is_not_proved(
-    ready_lab: Lab, tmp_path: Path
-) -> None:
+def test_a_setting_that_contradicts_the_experiment_is_not_proved(ready_lab: Lab, tmp_path) -> None:
     result = sweep("sack", {"duration": "2s", "net.ipv4.tcp_sack": "1"}, out=tmp_path)
     (failure,) = content(result.folder)["failures"]
     assert "not proved that flow1: no SYN offers selective acknowledgement" in failure["problem"]
@@ -141,9 +137,7 @@ def guests(out: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_sweep_keeps_what_is_done_and_goes_on(
-    ready_lab: Lab, tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_stopped_sweep_keeps_what_is_done_and_goes_on(ready_lab, tmp_path, number) -> None:
     with start(tmp_path) as process:
         wait_for_points(tmp_path, 2, process)
         process.send_signal(number)

@@ -39,9 +39,7 @@ def median(folder: Path, flow: str) -> float:
     return times[len(times) // 2]
 
 
-def test_every_kind_sends_and_waits_behind_a_bulk_flow(
-    in_guest: Callable[..., tuple[Path, Usage]],
-) -> None:
+def test_every_kind_sends_and_waits_behind_a_bulk_flow(in_guest) -> None:
     loaded, _ = in_guest(applications(bulk=True))
     empty, _ = in_guest(applications(bulk=False))
     for flow in ("ping", "call", "page"):
@@ -71,9 +69,7 @@ def test_a_duration_ends_an_amount(in_guest: Callable[..., tuple[Path, Usage]]) 
 
 
 @pytest.mark.parametrize("traffic", ["requests every=200ms size=30kB", "users size=30kB think=0s"])
-def test_the_end_of_a_connection_is_that_of_its_exchange_only(
-    in_guest: Callable[..., tuple[Path, Usage]], traffic: str
-) -> None:
+def test_the_end_of_a_connection_is_that_of_its_exchange_only(in_guest, traffic) -> None:
     """A sender that gives up early makes all its requests, and notes those that failed."""
     lossy = Channel(Rate.parse("5mbit"), Duration.parse("20ms"), loss=Share.parse("25%"))
     flow = Flow("web", "h1", "h2", Duration.parse("20s"), traffic=traffic)

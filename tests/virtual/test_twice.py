@@ -41,9 +41,7 @@ def execute(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_equal_runs_are_one_sentence_and_the_status_of_the_command(
-    ready_lab, project: Path
-) -> None:
+def test_equal_runs_are_one_sentence_and_the_status_of_the_command(ready_lab, project) -> None:
     words = ["--twice", "--delay", "20ms", "--loss", "5%", "--server", SERVE]
     client = f"{ASK.format('')}; {SEEDED}; raise SystemExit(3)"
     for _ in range(2):  # the second time replaces the folder of the first
