@@ -71,8 +71,3 @@ def test_a_run_is_prepared_without_what_its_report_needs() -> None:
 def test_the_version() -> None:
     done = CliRunner().invoke(tcplab, ["--version"])
     assert done.output == f"tcplab, version {testbed.VERSION}\n"
-
-
-def test_a_misspelt_command_is_named_with_the_right_one() -> None:
-    done = CliRunner().invoke(tcplab, ["sweeep"])
-    assert (done.exit_code, "Did you mean 'sweep'?" in done.output) == (2, True)

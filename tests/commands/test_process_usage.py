@@ -11,8 +11,7 @@ import pytest
 
 from testbed.host.processes import command_line, taken_by, with_descendants
 
-CHILDREN = 900
-"""So many that the kernel tells their numbers in more than one piece."""
+CHILDREN = 900  # so many that the kernel tells their numbers in more than one piece
 PARENT = f"""
 import os, signal
 held = bytearray(50 << 20)

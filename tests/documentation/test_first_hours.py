@@ -20,10 +20,8 @@ from tests.documentation.typed_commands import ROOT, Step, steps, words_alone
 
 pytestmark = pytest.mark.virtual
 PAGES = sorted([*ROOT.glob("docs/start/*.md"), *ROOT.glob("docs/guides/*.md")])
-HANGS = 3600
-"""Seconds after which a command is taken to hang; one builds a kernel."""
-WIDE = "120"
-"""Columns of the terminal: no row of a page's tables is broken."""
+HANGS = 3600  # seconds after which a command is taken to hang; one builds a kernel
+WIDE = "120"  # columns of the terminal: no row of a page's tables is broken
 SHORT = '[run]\nduration = "2s"\nrepeat = 1\n'
 OTHER_KERNELS = {"kernels.md", "researcher.md"}
 LONG = OTHER_KERNELS | {"developer.md", "networks.md"}

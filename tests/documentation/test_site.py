@@ -22,16 +22,13 @@ from tests.documentation.dead_links import dead_links
 from tests.documentation.typed_commands import ROOT, pages
 from topologies.errors import TcplabError
 
-MOST_WORDS = 1600
-"""About what a person reads at once: six minutes."""
-LOOKED_UP = {"CHANGELOG.md"}
-"""Pages in which entries are looked up."""
+MOST_WORDS = 1600  # about what a person reads at once: six minutes
+LOOKED_UP = {"CHANGELOG.md"}  # pages in which entries are looked up
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 DOCS = (sys.executable, "-P", "-m", "experiments.cli.main", "docs", "--quick", "--serve")
-HANGING = 60
-"""Seconds after which something is taken to never come."""
+HANGING = 60  # seconds after which something is taken to never come
 
 
 class ServedSite(NamedTuple):

@@ -25,8 +25,7 @@ _STEP = re.compile(
 )
 _INDENTED = re.compile(r"^ {4}(?:\w+=\S+ )*(\./tcplab .*)$", re.MULTILINE)
 _SEPARATORS = {"|", "||", "&&", ";", ">", "2>&1", "&"}
-_OF_THE_LAUNCHER = ("test",)
-"""Words that ./tcplab takes itself."""
+_OF_THE_LAUNCHER = ("test",)  # words that ./tcplab takes itself
 
 
 @dataclass(frozen=True)

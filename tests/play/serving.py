@@ -12,8 +12,7 @@ from experiments.play.player import Player
 from experiments.play.server import PageOffer, PlayServer
 from experiments.reporting.browsing import LocalServer
 
-HANGING = 60
-"""Seconds after which something is taken to never come."""
+HANGING = 60  # seconds after which something is taken to never come
 NO_LESSONS = PageOffer()
 
 

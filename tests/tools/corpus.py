@@ -23,8 +23,7 @@ from analysis.table import ColumnTable
 from tests.tools import agreement
 from topologies.errors import CommandError, TcplabError
 
-_LONGEST = 600
-"""Seconds for reading one capture."""
+_LONGEST = 600  # seconds for reading one capture
 _READ = """
 import sys
 from analysis import flows

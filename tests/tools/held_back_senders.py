@@ -27,8 +27,7 @@ from topologies.spec import Channel
 from topologies.units import Duration, Packets, Rate, Share
 
 MODULE = "tests.virtual.held_back_jobs"
-TOLERANCE = 0.05
-"""Of the time from the first data to the end."""
+TOLERANCE = 0.05  # of the time from the first data to the end
 _PACKETS, _FRAME = 12_000, 12_112  # of the link in a conversation, and bits of one
 _BATCH, _WALL_SECONDS = 20, 900.0
 _LEAST, _LEAST_ANSWERED, _MOST = 1e5, 2e7, 1.5e8

@@ -17,8 +17,7 @@ from analysis.records.spec_file import RunFlow
 from analysis.records.trial_files import CountersFile
 from tests.analysis.captures import match_captures
 
-_PRINTED = 1.0
-"""Percent: iperf prints three digits, and counts what the kernel still held back."""
+_PRINTED = 1.0  # percent: iperf prints three digits, and counts what the kernel still held back
 _KBYTE = 1024
 
 
@@ -31,8 +30,7 @@ class Truth:
     source: str
     counted: float
     shown: float
-    percent: float = 0.0
-    """The difference that is allowed."""
+    percent: float = 0.0  # the difference that is allowed
 
     @property
     def agrees(self) -> bool:

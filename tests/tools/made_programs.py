@@ -2,8 +2,7 @@
 
 import struct
 
-READ = bytes.fromhex("480fc7f0 73fa")
-"""rdrand %rax until the carry says that it has a number."""
+READ = bytes.fromhex("480fc7f0 73fa")  # rdrand %rax until the carry says that it has a number
 _PRINT = bytes.fromhex("50 b801000000 bf01000000 4889e6 ba08000000 0f05")
 _EXIT = bytes.fromhex("b83c000000 31ff 0f05")
 _PLACE, _HEADERS = 0x400000, 64 + 56

@@ -22,13 +22,11 @@ from labs.grading.case import AnswerMark, Verdict
 from labs.grading.open_questions import program
 from labs.measuring.ranges import carry_programs
 
-MOST = 0.3
-"""Of the points for programs."""
+MOST = 0.3  # of the points for programs
 FACTORS = (8.0, 24.0, 2.0, 0.5, 16.0, 48.0, 0.1, 4.0, 12.0, 32.0, 6.0, 10.0, 20.0, 64.0, 0.25, 0.0)
 _PACKAGED = Path(own_transport.__file__)
 _EMPTY = AnswerMark("", "", "", 0.0, Verdict.EMPTY)
-Programs = tuple[str, str]
-"""Sources of sender and receiver."""
+Programs = tuple[str, str]  # sources of sender and receiver
 
 
 def packaged(name: str) -> Programs:

@@ -10,8 +10,7 @@ from analysis.statistics.paired_tests import paired
 STUDIES, WITHOUT = 500, 4000
 """Studies with a difference, and without one, of which chance calls up to 5 % different."""
 SEEDS = (6, 7, 10, 20, 30)
-SPREADS = (0.002, 0.01, 0.03, 0.1)
-"""Standard deviations of the logarithms of a level's values."""
+SPREADS = (0.002, 0.01, 0.03, 0.1)  # standard deviations of the logarithms of a level's values
 DIFFERENCE = 1.05
 
 

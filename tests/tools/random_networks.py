@@ -34,8 +34,7 @@ _PACKETS, _FRAME = 15_000, 12_112  # of the link in a run, and bits of one
 _ALGORITHMS = ("cubic", "reno", "bbr", "dctcp")
 _MARKING = ("cake", "codel", "fq_codel", "pie", "red")
 """Disciplines that mark packets of flows with ECN, by their defaults."""
-_PROBE = 50
-"""The link carries so many times the datagrams of a probe."""
+_PROBE = 50  # the link carries so many times the datagrams of a probe
 _WALL_SECONDS = 600.0
 _SHOWN = ("with care", "not as asked")
 Ends = list[tuple[str, str]]

@@ -31,8 +31,7 @@ from topologies.shapes import chain
 _PROGRAM = Path(__file__).with_name("programs") / "slow_transfer.py"
 _FAST = {"bandwidth": "500mbit", "queue": "10000", "loss": "0%", "jitter": "0ms"}
 _MIDDLE = "r1-eth1"
-_BATCH = 5
-"""Transfers of a guest, whose memory holds their captures."""
+_BATCH = 5  # transfers of a guest, whose memory holds their captures
 PLACES = {"sender": "h2-eth0", "middle": _MIDDLE, "receiver": "h1-eth0"}
 
 

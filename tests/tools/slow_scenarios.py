@@ -24,13 +24,10 @@ class Transfer:
     control: str = "cubic"
     down: tuple[float, float] | None = None
     """Seconds after the start, and seconds for which no packet passes."""
-    lost: tuple[str, ...] = ()
-    """Ports of which that holds; empty for all."""
+    lost: tuple[str, ...] = ()  # ports of which that holds; empty for all
     scaled: bool = True
-    near: float = 0.5
-    """Part of the delay that is between the sender and the capture in the middle."""
-    before: bool = True
-    """Whether the slowest link is between them."""
+    near: float = 0.5  # part of the delay that is between the sender and the capture in the middle
+    before: bool = True  # whether the slowest link is between them
     policer: tuple[int, int] | None = None
     """Bit/s and bytes of a token bucket on the slowest link, which drops what exceeds it."""
 

@@ -82,17 +82,3 @@ def test_a_setting_draws_a_field_of_flows(text: str, draw: Draw, start: str) -> 
 def test_a_plain_setting_ends_the_draws_of_a_field() -> None:
     made = single(find("fair_shares"), ["flows.*.start=2s"]).spec
     assert made.draws == () and {str(flow.start) for flow in made.flows} == {"2s"}
-
-
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ("flows.*.start=3s..1s", "no values from 3s..1s"),
-        ("flows.*.start=x..y", "'x' is not a duration"),
-        ("topology.mtu=1000B..1500B", "cannot be drawn"),
-        ("delay=1ms..2ms", "not a duration"),
-    ],
-)
-def test_an_impossible_draw_is_refused(setting: str, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        single(find("fair_shares"), [setting])

@@ -6,7 +6,6 @@ from experiments.study.catalogue import find
 from experiments.study.grid import combinations, factor, single
 from experiments.study.link import bottlenecks
 from topologies.disciplines import disciplines
-from topologies.errors import UsageError
 
 
 def grid(name: str, **levels: str) -> list[str]:
@@ -55,20 +54,6 @@ def test_one_run_stands_for_all_values_of_a_parameter_that_a_discipline_lacks() 
         "link.discipline codel, link.target 1ms",
         "link.discipline codel, link.target 5ms",
     ]
-
-
-@pytest.mark.parametrize(
-    "settings, message",
-    [
-        ({"target": "1ms,5ms"}, "fifo has no parameter 'target'"),
-        ({"discipline": "fifo,sfq", "target": "1ms"}, "fifo has no parameter 'target'"),
-        ({"discipline": "codel", "targt": "1ms"}, "Do you mean target"),
-        ({"discipline": "codl"}, "Do you mean codel"),
-    ],
-)
-def test_what_no_discipline_has_is_refused(settings: dict[str, str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        grid("slow_start", **settings)
 
 
 def test_a_parameter_with_the_name_of_a_field_takes_the_discipline_in_front() -> None:

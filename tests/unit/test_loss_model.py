@@ -9,7 +9,7 @@ from experiments.study.catalogue import find
 from experiments.study.grid import single
 from testbed.guest import shaping
 from topologies.data import to_data
-from topologies.errors import TcplabError, UsageError
+from topologies.errors import TcplabError
 from topologies.loss import gemodel
 from topologies.spec import Channel
 from topologies.units import Duration, Rate, Share
@@ -44,20 +44,6 @@ def test_a_link_gets_the_model_and_is_compared_with_it() -> None:
     assert [each.asked for each in found if "gemodel" in each.field] == ["1%", "24%", "50%", "1%"]
     with pytest.raises(TcplabError, match="gemodel r of 24%"):
         shaping.compare("s1-eth1", LINK, rows(r=0.25))
-
-
-@pytest.mark.parametrize(
-    ("text", "loss", "problem"),
-    [
-        ("p=1% r=25%", "1%", "cannot lose 1% and follow"),
-        ("p=1%", "0%", "lacks p or r"),
-        ("p=0% r=25%", "0%", "no p of 0%"),
-        ("p=1% q=2%", "0%", "no parameter 'q'"),
-    ],
-)
-def test_an_impossible_model_is_refused(text: str, loss: str, problem: str) -> None:
-    with pytest.raises(UsageError, match=problem):
-        Channel(Rate.parse("1mbit"), loss=Share.parse(loss), gemodel=text)
 
 
 def test_a_model_of_the_link_holds_for_both_ways() -> None:

@@ -79,31 +79,6 @@ def test_a_sysctl_of_the_condition_itself_is_replaced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sets", "message"),
-    [
-        (["topology.links.0.rightward.queue=5"], "no such place"),
-        (["topology=5"], "no parameter 'topology'"),
-        (["topology.links=5"], "no parameter 'topology.links'"),
-        (
-            ["queue=5,10", *(f"topology.links.*.{way}ward.queue=7" for way in ("right", "left"))],
-            "same run",
-        ),
-    ],
-)
-def test_what_cannot_be_swept_is_said_before_the_first_run(sets: list[str], message: str) -> None:
-    """More of it is in tests/commands/test_bad_inputs.py."""
-    with pytest.raises(UsageError, match=message):
-        plan(sweep("sack", *sets))
-
-
-def test_impossible_combinations_are_named() -> None:
-    with pytest.raises(UsageError) as caught:
-        plan(sweep("sack", "jitter=10ms,50ms", "delay=40ms,100ms"))
-    assert "1 of 4 combinations are impossible" in str(caught.value)
-    assert "jitter=50ms, delay=40ms" in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("sets", "compare", "expected"),
     [(["loss=1%,2%"], "", "condition"), (["loss=1%,2%"], "loss", "loss")],
 )
@@ -152,30 +127,9 @@ def test_until_is_a_share(text: str) -> None:
     assert share(text) == pytest.approx(0.02)
 
 
-@pytest.mark.parametrize("until", [0.0, 1.0, 2.0])
-def test_an_impossible_until_is_refused(until: float) -> None:
-    with pytest.raises(UsageError, match="--until 2%"):
-        SweepDefinition("sack", until=until)
-
-
 def test_an_unknown_metric_is_refused_with_the_nearest() -> None:
     with pytest.raises(TcplabError, match="Is goodput or"):
         SweepDefinition("sack", metric="goodputs")
-
-
-@pytest.mark.parametrize(
-    ("metric", "sentence"),
-    [
-        ("goodput[flow2]", "There is no flow 'flow2'. Is flow1 meant?"),
-        ("goodput@30s..40s", "outside the run, which ends at 20 s"),
-        ("goodput[flow1:sack_onn]", "Is sack_on or"),
-        ("delay + cwnd", "cannot add ms and segments"),
-    ],
-)
-def test_an_expression_without_a_value_is_refused_before_the_first_run(metric, sentence) -> None:
-    with pytest.raises(TcplabError) as error:
-        sack_plan(metric=metric)
-    assert sentence in str(error.value)
 
 
 def test_points_with_an_expression_have_keys_of_their_own() -> None:

@@ -87,19 +87,6 @@ def test_a_way_without_any_rate_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        *(({"jitter": "6ms"}, "jitter"), ({"loss": "101%"}, "loss"), ({"queue": "0"}, "queue")),
-        *(({"bandwidth": "200gbit"}, "bandwidth"), ({"bandwidth": "1bit"}, "bandwidth")),
-        ({"delay": "2min"}, "delay"),
-    ],
-)
-def test_an_impossible_channel_fails_before_anything_is_built(change: dict, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        dataclasses.replace(CHANNEL, **change)
-
-
-@pytest.mark.parametrize(
     ("nodes", "links", "message"),
     [
         ((Node("a", "host"), Node("a", "host")), (), "two nodes"),

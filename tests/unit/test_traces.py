@@ -113,22 +113,6 @@ def test_wrong_delays_are_named(tmp_path: Path, text: str, message: str) -> None
         read_delays(write(tmp_path, text))
 
 
-@pytest.mark.parametrize(
-    "study, settings, message",
-    [
-        ("sack", ["link.trace=nowhere.trace"], "No such file"),
-        ("sack", ["link.trace=on_off", "link.bandwidth=1mbit"], "a trace and a bandwidth"),
-        ("sack", ["link.delay_file=nowhere"], "No such file"),
-        ("sack", ["link.delay_file=nowhere", "link.delay=1ms"], "a delay_file and a delay"),
-        ("sack", ["link.trace=on_off", "duration=2h"], "too often"),
-        ("playground", ["change=5s bw=2mbit", "link.trace=on_off"], "changes already"),
-    ],
-)
-def test_impossible_traces_are_refused(study: str, settings: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        single(find(study), settings)
-
-
 def test_the_spec_has_the_content_and_not_the_name_of_the_file(tmp_path: Path) -> None:
     stamps = read_trace("on_off").stamps
     copy = write(tmp_path, "".join(f"{ms}\n" for ms in stamps))

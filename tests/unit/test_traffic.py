@@ -52,21 +52,6 @@ def test_a_paced_application_offers_its_rate() -> None:
     assert offered == pytest.approx(20e6, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("pages", "There is no traffic 'pages'. Do you mean page"),
-        ("page objets=3", "has no parameter 'objets'. Do you mean objects"),
-        ("page objects", "objects has no value"),
-        ("page size=pareto:1:1kB", "no shape of a Pareto"),
-        ("page objects=30000", "more than 20,000"),
-    ],
-)
-def test_impossible_traffic_is_refused_with_the_spec(text: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        replace(FLOW, traffic=text)
-
-
 def test_traffic_and_settings_of_iperf_exclude_each_other() -> None:
     with pytest.raises(UsageError, match="settings of iperf"):
         replace(FLOW, traffic="page", rate=Rate.parse("1mbit"))

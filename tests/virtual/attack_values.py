@@ -9,10 +9,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-AREA, AREA_SIZE = 0x200000000, 1 << 16
-"""The memory of the attacker that calls get as buffers."""
-ITSELF = 0x5E1F5E1F
-"""Stands for the process number of who makes the call."""
+AREA, AREA_SIZE = 0x200000000, 1 << 16  # the memory of the attacker that calls get as buffers
+ITSELF = 0x5E1F5E1F  # stands for the process number of who makes the call
 LAST_CALL = 480
 X32 = 0x40000000
 _MOST_PAIRS = 3000  # calls with two values changed, for each pair of arguments

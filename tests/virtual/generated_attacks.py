@@ -86,14 +86,11 @@ class Attacked:
     outcomes: bytes
     before: dict[str, Any]
     after: dict[str, Any]
-    left: list[str]
-    """What is in the guest's folder that nobody else may find there."""
+    left: list[str]  # what is in the guest's folder that nobody else may find there
     held: set[str]
     seconds: float
-    outsider: int = 0
-    """The number of a process outside of the guest."""
-    ends: list[AttackCall] = field(default_factory=list)
-    """Calls at which the attacker itself ended."""
+    outsider: int = 0  # the number of a process outside of the guest
+    ends: list[AttackCall] = field(default_factory=list)  # calls at which the attacker itself ended
 
     def let_through(self) -> Iterator[tuple[AttackCall, int]]:
         """The calls that the filter does not end, with their outcomes."""

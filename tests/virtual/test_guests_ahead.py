@@ -22,8 +22,7 @@ from tests.virtual.conftest import digests
 from topologies.data import to_data
 
 pytestmark = pytest.mark.virtual
-EPOCH = 1_700_000_000.0
-"""When the flows of every guest begin, in seconds since 1970."""
+EPOCH = 1_700_000_000.0  # when the flows of every guest begin, in seconds since 1970
 SETTINGS = PlaySettings.from_data(
     {"bw": "3mbit", "loss": "1%", "flows": "cubic+bbr@1s", "duration": "3s", "seed": "5"}
 )

@@ -27,10 +27,8 @@ from topologies.units import Duration, Packets, Rate, Share
 
 pytestmark = pytest.mark.virtual
 RATE, QUEUE, DELAY = Rate.parse("10mbit"), 20, Duration.parse("10ms")
-FULL_QUEUE = QUEUE * 1514 * 8 / RATE.base * 1000
-"""Milliseconds that 20 full frames take."""
-PORT = "s1-eth2"
-"""The port towards h2."""
+FULL_QUEUE = QUEUE * 1514 * 8 / RATE.base * 1000  # milliseconds that 20 full frames take
+PORT = "s1-eth2"  # the port towards h2
 
 
 def spec(loss: str) -> ExperimentSpec:

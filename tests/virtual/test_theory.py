@@ -19,8 +19,7 @@ from experiments.study.grid import single
 from testbed.lab.ready import Lab
 
 pytestmark = pytest.mark.virtual
-WRONG = 1.5
-"""Times the right value, which no study's tolerance bears."""
+WRONG = 1.5  # times the right value, which no study's tolerance bears
 
 
 def compared(study: str, results: RunResults) -> LawComparison:
