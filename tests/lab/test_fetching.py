@@ -1,5 +1,7 @@
 """Files by HTTP, and the words for servers that do not answer."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -63,12 +65,16 @@ def test_what_is_not_there_is_another_error_than_a_silent_server(address: str) -
         ({}, "cdrom:a", "unknown url type"),
     ],
 )
-def test_a_server_that_is_not_reached_is_named_by_its_cause(proxies, url, words) -> None:
+def test_a_server_that_is_not_reached_is_named_by_its_cause(
+    proxies: dict[str, str], url: str, words: str
+) -> None:
     with pytest.raises(SilentServer, match=words):
         Fetcher(proxies).get(url)
 
 
-def test_ctrl_c_in_a_first_start_is_one_sentence(monkeypatch, capsys) -> None:
+def test_ctrl_c_in_a_first_start_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 

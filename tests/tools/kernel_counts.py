@@ -141,9 +141,6 @@ def _duplicates(
 
 
 def _dsack_counters(ending: str) -> tuple[str, str]:
-    """Linux counts reports of bytes below the cumulative ACK and of bytes out of order apart.
-
-    net/ipv4/tcp_input.c
-    """
+    """Linux counts reports below the cumulative ACK and out of order apart (tcp_input.c)."""
     old = "Old" if ending == "Sent" else ""
     return f"TcpExtTCPDSACK{old}{ending}", f"TcpExtTCPDSACKOfo{ending}"

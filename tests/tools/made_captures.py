@@ -33,10 +33,7 @@ _FIELDS = """
 
 
 def _record(options: int, kept: int) -> np.dtype[np.void]:
-    """One packet of a pcap file: Ethernet, IPv4, TCP.
-
-    `options` and `kept` are the octets of TCP options and of payload.
-    """
+    """One packet of a pcap file; `options` and `kept` are octets of options and of payload."""
     fields = [tuple(each.split(":")) for each in _FIELDS.split()]
     return np.dtype([*fields, ("options", ">u4", options // 4), ("payload", f"V{kept}")])
 

@@ -37,10 +37,7 @@ def packaged(name: str) -> Programs:
 
 
 def changed(programs: Programs, number: int) -> Iterator[tuple[str, Programs]]:
-    """Yield the example, and `number` variants with one constant changed, each with its name.
-
-    Each factor is tried first with constants that have a name.
-    """
+    """Yield the example and `number` variants with one constant changed, named ones first."""
     yield "unchanged", programs
     places = [(role, node) for role, source in enumerate(programs) for node in numbers(source)]
     named = [

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -122,9 +122,7 @@ def row(name: str, case: MatrixCase, place: Path) -> Sequence[str]:
     except Exception as error:
         return (name, "", "", "", " ".join(str(error).split())[:300])
     first = runs[0]
-    same = [
-        f"{what} {_same(runs, get)}" for what, get in (("packets", _digests), ("output", _output))
-    ]
+    same = [f"packets {_same(runs, 'digests')}", f"output {_same(runs, 'output')}"]
     notes = [*same, *dict.fromkeys(run.note for run in runs if run.note)]
     digest = hashlib.sha256(repr((first.digests, first.output)).encode()).hexdigest()[:8]
     return (name, f"{first.virtual:.3f}", f"{first.wall:.1f}", digest, ", ".join(notes))
@@ -140,18 +138,12 @@ def _prepared(name: str, case: MatrixCase, place: Path) -> Path:
     return project
 
 
-def _digests(run: MatrixRun) -> object:
-    return run.digests
-
-
-def _output(run: MatrixRun) -> object:
-    return run.output
-
-
-def _same(runs: Sequence[MatrixRun], get: Callable[[MatrixRun], object]) -> str:
+def _same(runs: Sequence[MatrixRun], what: str) -> str:
     names = ("again", "supervised")
     differing = [
-        name for name, run in zip(names, runs[1:], strict=True) if get(run) != get(runs[0])
+        name
+        for name, run in zip(names, runs[1:], strict=True)
+        if getattr(run, what) != getattr(runs[0], what)
     ]
     return f"differ ({', '.join(differing)})" if differing else "same"
 

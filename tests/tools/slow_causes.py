@@ -100,10 +100,7 @@ def transfer(running: Network, wanted: Transfer, port: int) -> None:
 
 
 def judged(cause: Cause, each: int, seed: int) -> Iterator[tuple[str, ConnectionFacts]]:
-    """Yield the connections of a cause with the place of their captures.
-
-    A capture behind the loss of a SYN has no trace of it, and is left out.
-    """
+    """Yield the connections of a cause and their place, but for captures behind a SYN's loss."""
     for first in range(0, each, _BATCH):
         yield from _of_guest(cause, min(_BATCH, each - first), Random(f"{cause} {seed} {first}"))
 

@@ -29,10 +29,7 @@ def long_report(capture: Path) -> list[dict[str, str]]:
 
 
 def run(capture: Path, folder: Path, *more: str) -> str:
-    """Return the output of tcptrace with LONG_REPORT and `more`; its files go to `folder`.
-
-    Raises TcplabError if tcptrace is missing, hangs or fails.
-    """
+    """Return what tcptrace prints with LONG_REPORT and `more`; its files go to `folder`."""
     install_missing(COMPARISON)
     command = ["tcptrace", *LONG_REPORT, *more, str(capture.resolve())]
     environment = {"HOME": str(folder), "PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}

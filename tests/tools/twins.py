@@ -51,10 +51,7 @@ FLOWS = ("flow1", "beside")
 
 @dataclass(frozen=True)
 class Decided:
-    """Trials of twins, and how many of them called the twins different.
-
-    Of the seeds with different twins, the `ahead` ones had the first twin ahead.
-    """
+    """Trials of twins; of the seeds with different ones, `ahead` had the first twin ahead."""
 
     trials: int
     different: int

@@ -19,10 +19,7 @@ ALL_CAPABILITIES = "CapEff:\t000001ffffffffff"
 
 @pytest.fixture
 def machine_with(tmp_path: Path) -> Callable[..., ExaminedMachine]:
-    """`machine_with({path: text}, **more)`: a machine with these files, for root, without programs.
-
-    It is an x86-64 with two processors; `more` are other fields.
-    """
+    """`machine_with({path: text}, **more)`: two x86-64 processors with these files, for root."""
 
     def make(files: dict[str, str] | None = None, **more: object) -> ExaminedMachine:
         for name, text in {"proc/modules": "", **(files or {})}.items():

@@ -3,14 +3,18 @@
 Descriptors and addresses are those of attacker.c. The numbers are those of x86-64.
 """
 
+from __future__ import annotations
+
 import itertools
 import random
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-AREA, AREA_SIZE = 0x200000000, 1 << 16  # the memory of the attacker that calls get as buffers
-ITSELF = 0x5E1F5E1F  # stands for the process number of who makes the call
+AREA, AREA_SIZE = 0x200000000, 1 << 16
+"""The memory of the attacker that calls get as buffers."""
+ITSELF = 0x5E1F5E1F
+"""Stands for the process number of who makes the call."""
 LAST_CALL = 480
 X32 = 0x40000000
 _MOST_PAIRS = 3000  # calls with two values changed, for each pair of arguments
@@ -58,12 +62,33 @@ def _bits(base: int, highest: int = 32) -> list[int]:
 
 
 _FILES = [10, 0, 11, 12, 13, 15, 16, 17, 8191, 8192, 100, -1, _HERE]
-_PLACES = """
-    /lab/out/made /lab/out /lab/out/file /lab/init /lab/linux / /etc/passwd
-    /lab/out/../../etc/passwd /proc/self/mem /proc/1/mem /proc/cpuinfo /dev/null /dev/zero
-    /dev/full /dev/random /dev/tty /dev/ptmx /dev/pts/0 /dev/shm /dev/shm/made /dev/mqueue
-    /tmp/made /sys/kernel relative
-"""
+_PLACES = [
+    "/lab/out/made",
+    "/lab/out",
+    "/lab/out/file",
+    "/lab/init",
+    "/lab/linux",
+    "/",
+    "/etc/passwd",
+    "/lab/out/../../etc/passwd",
+    "/proc/self/mem",
+    "/proc/1/mem",
+    "/proc/cpuinfo",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts/0",
+    "/dev/shm",
+    "/dev/shm/made",
+    "/dev/mqueue",
+    "/tmp/made",
+    "/sys/kernel",
+    "relative",
+    "",
+]
 _MODES = [0o644, 0, 0o600, 0o755, 0o777, 0o666, 0o622, 0o602, 0o4755, 0o2755, 0o1755, 0o40755, -1]
 _SIZES = [64, 0, 1, 4096, 1 << 15, 1 << 40, -1]
 _ADDRESSES = [_BUFFER, 0, 1, _BUFFER + 1, -4096]
@@ -79,7 +104,7 @@ class Dictionary:
 
     def __init__(self, places: list[str], processes: list[int], sockets: list[bytes]) -> None:
         self.image = image = Image()
-        paths = [image.text(path) for path in [*_PLACES.split(), "", *places]]
+        paths = [image.text(path) for path in [*_PLACES, *places]]
         timespec = image.at(struct.pack("=qq", 0, 0))
         vector = image.at(struct.pack("=QQ", image.text("message"), 8))
         header = struct.Struct("=QIxxxxQQQQixxxx")

@@ -99,10 +99,7 @@ class Attacked:
                 yield call, outcome
 
     def table(self) -> list[str]:
-        """A line for each call: how many were let through, and with which values alone.
-
-        A call with commands, such as fcntl, has a line for each.
-        """
+        """A line for each call or command of it: how many passed, and with which values alone."""
         tried, through = Counter(map(_command, self.calls)), Counter[str]()
         values: dict[str, list[AttackCall]] = {}
         for call, outcome in self.let_through():

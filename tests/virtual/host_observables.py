@@ -52,10 +52,7 @@ class Targets:
 
 @contextmanager
 def targets(folder: Path, out: Path, user: int, taken: Container[int]) -> Iterator[Targets]:
-    """Make them, with a process whose number is not `taken` by another value of the calls.
-
-    A socket is in the guest's own folder as well, as an accomplice could put it.
-    """
+    """Make them, a socket in the guest's folder too; no process has a number that is `taken`."""
     (folder / "secret").write_text(SECRET)
     (folder / "inner").mkdir()
     with ExitStack() as kept:

@@ -15,10 +15,7 @@ _BEGINNING = Path(__file__).with_name("hostile_module.h")
 
 @dataclass(frozen=True)
 class Attack:
-    """`code` runs when the module is loaded; `refused` matches the console's `attack` line.
-
-    `message` is in the error that the run ends with; without it the run ends well.
-    """
+    """What hostile_modules.toml says of one."""
 
     name: str
     code: str

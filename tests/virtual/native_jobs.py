@@ -74,11 +74,7 @@ def perform(data: Any, job: JobContext) -> None:
 
 
 def killed(data: Any, job: JobContext) -> None:
-    """Native runs killed at each of `moments` (seconds), beside a foreign Mininet and bridge.
-
-    After each the machine must be what it was: what is shared once `tcplab clean` (every other
-    time the next run) has undone it.
-    """
+    """Native runs killed at `moments` (seconds); `tcplab clean` or the next run undoes them."""
     with _strangers() as mininet:
         report: dict[str, Any] = {"pings": _pings(mininet), "differences": {}, "cleaned": []}
         time.sleep(3)  # until the strangers' IPv6 addresses are no longer tentative

@@ -40,11 +40,7 @@ def channel(hops: int) -> Channel:
 def test_the_queue_of_the_bottleneck_fills(
     in_guest, topology: TopologySpec, sender: str, receiver: str, bottleneck: str
 ) -> None:
-    """TCP small queues must not keep the sender from filling a queue of 200 packets.
-
-    The path has 100 Mbit/s and a round trip of 20 ms.
-    A full queue is 200 * 1514 * 8 / 10^8 = 24.2 ms; CUBIC swings below it.
-    """
+    """Small queues of TCP let 200 packets fill it: 200 * 1514 * 8 / 10^8 = 24.2 ms, above 20."""
     flow = Flow("flow1", sender, receiver, Duration.parse("8s"))
     spec = ExperimentSpec("bottleneck", "", topology, (flow,), (Condition("only", "only"),))
     folder = in_guest(spec)[0] / "only"

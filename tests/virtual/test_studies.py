@@ -159,10 +159,7 @@ def test_what_captures_tell_is_kept_with_the_point(ready_lab: Lab, tmp_path: Pat
 def test_a_report_tells_the_order_of_packets_and_the_published_number(
     ready_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The delay varies by 20 ms around 30, and who comes with others waits for them; none is lost.
-
-    No packet can be later than the delays of two differ.
-    """
+    """The delay varies by 20 ms around 30: none is lost, or later than two delays differ."""
     options = {"bw": "10mbit", "delay": "30ms", "jitter": "20ms", "duration": "3s", "cc": "cubic"}
     point = single(find("reordering"), [f"{name}={value}" for name, value in options.items()])
     number = {"where": "here", "unit": "Mbit/s", "published": 1.0, "condition": "cubic"}
