@@ -54,6 +54,7 @@ def test_what_is_not_there_is_another_error_than_a_silent_server(address: str) -
     with pytest.raises(FetchError, match="HTTP status 404") as missing:
         Fetcher({}).get(f"{address}/gone")
     assert not isinstance(missing.value, SilentServer)
+    missing.value.__cause__.close()  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_the_analysis_finds_a_report_by_the_environment_alone(own: Path) -> None
         "report_of('alone').answers.__module__)"
     )
     found = printed(code, **{experiments.STUDIES: str(own)})
-    assert found == "('It is mine.',) analysis.reporting.written_answers\n"
+    assert found == "('It is mine.',) analysis.reporting.studies\n"
 
 
 def test_processes_that_are_started_inherit_the_folders(own: Path) -> None:
