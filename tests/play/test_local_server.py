@@ -10,8 +10,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
 
-from experiments.cli import machine as docs_command
 from experiments.reporting.browsing import HOST, MOST_CONNECTIONS, LocalServer
 from tests.play.made_player import MadePlayer
 from tests.play.serving import HANGING, entered, fetched, running, served
@@ -70,11 +72,17 @@ def answer_to(port: int, request: bytes) -> bytes:
     return received
 
 
+def site_server(folder: Path) -> LocalServer:
+    """A server as that of `docs --serve`."""
+    files = StaticFiles(directory=folder, html=True, check_dir=False)
+    return LocalServer(Starlette(routes=[Mount("/", files)]), 0)
+
+
 @contextmanager
 def both_servers(folder: Path) -> Iterator[list[tuple[int, str]]]:
     """Port and path of the live page's server and of the documentation's."""
     (folder / "index.html").write_text("the site")
-    with served(MadePlayer()) as address, docs_command._server(folder, 0) as docs, running(docs):
+    with served(MadePlayer()) as address, site_server(folder) as docs, running(docs):
         place = urlsplit(address)
         yield [(int(place.port or 0), place.path), (docs.port, "/")]
 
@@ -124,7 +132,7 @@ def answer_so_far(connection: socket.socket) -> bytes:
 
 def test_an_answer_on_its_way_never_makes_room(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("x" * (64 << 20))
-    with docs_command._server(tmp_path, 0) as docs, running(docs), ExitStack() as stack:
+    with site_server(tmp_path) as docs, running(docs), ExitStack() as stack:
         slow = stack.enter_context(socket.create_connection((HOST, docs.port), HANGING))
         slow.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         received = len(slow.recv(1000))
