@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
-FIRST_COMMIT = "30a3a860"
+FIRST_COMMIT = "9d9e5a07"
 """Subjects of later commits are checked."""
 FIRST_WORD, BANNED_WORD = "first word of a docstring", "banned word"
 """The rules of texts."""
