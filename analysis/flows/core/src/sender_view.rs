@@ -16,9 +16,9 @@ const MILLISECOND: i64 = 1_000_000;
 const SHORTEST: i64 = MILLISECOND;
 /// The way to the sender must be at least this part of the whole round trip.
 const PART: i64 = 4;
-/// Clocks of timestamps that are believed to tick each millisecond are ahead by less than this part,
-/// and behind by less than that one: a queue that grows delays the packets, too. Clocks of 10 or
-/// 4 ms, the others that are usual, are behind by 90 and 75 %.
+/// Clocks of timestamps that are believed to tick each millisecond are ahead by less than a part of
+/// the time, and behind by less than another, as a queue that grows delays packets, too. Clocks of
+/// 10 or 4 ms, the others that are usual, are behind by 90 and 75 %.
 const AHEAD: i64 = 10;
 const BEHIND: i64 = 3;
 
