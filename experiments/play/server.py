@@ -3,12 +3,12 @@
 The token is exchanged for a cookie of a random path, which browsers send to no other server.
 """
 
-import asyncio
 import hmac
 import re
 import secrets
+from asyncio import Semaphore
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -133,74 +133,87 @@ class PlayServer(LocalServer):
     def __init__(self, player: Player, offered: PageOffer, port: int = 0) -> None:
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         place = secrets.token_urlsafe(_PLACE_BYTES)
-        super().__init__(_application(player, place, token, offered), port)
+        super().__init__(PlayPages(player, place, token, offered).application(), port)
         self.address = f"http://{HOST}:{self.port}/{place}/?token={token}"
 
 
-def _application(player: Player, place: str, token: str, offered: PageOffer) -> ASGIApp:
-    """Serve everything below the path `place`, with a run at a time for each processor.
+@dataclass
+class PlayPages:
+    """Serves everything below the path `place`, with a run at a time for each processor.
 
     The page's files need no cookie: after a link from another site a browser sends none.
     """
-    turns, pages = asyncio.Semaphore(allowed_processors()), set[WebSocket]()
-    stranger = responses.PlainTextResponse(f"{_STRANGER}\n", 403)
 
-    def cookie(connection: HTTPConnection) -> str:
-        """Name the cookie by the port that the browser sees, which ssh -L may change."""
-        return f"tcplab-play-{connection.url.port or 80}"
+    player: Player
+    place: str
+    token: str
+    offered: PageOffer
+    turns: Semaphore = field(default_factory=lambda: Semaphore(allowed_processors()))
+    open: set[WebSocket] = field(default_factory=set)
 
-    def fits(given: str) -> bool:
-        return hmac.compare_digest(given.encode(), token.encode())
+    def application(self) -> ASGIApp:
+        routes = [
+            Route("/", self._page),
+            Route("/offer.json", self._offer),
+            _text("/plots.js", plots_module, "text/javascript"),
+            _text("/play.css", style, "text/css"),
+            _text("/share.html", shared_page, "text/html"),
+            WebSocketRoute("/live", self._live),
+            Mount("/", StaticFiles(directory=PAGE)),
+        ]
+        return Guard(Starlette(routes=[Mount(f"/{self.place}", routes=routes)]), self.place)
 
-    def page(request: Request) -> responses.Response:
+    def _page(self, request: Request) -> responses.Response:
         given = request.query_params.get("token")
         if given is None:
             return responses.FileResponse(PAGE / "index.html")
-        if not fits(given):
-            return stranger
+        if not self._fits(given):
+            return _refusal()
         # The browser keeps what is behind the #.
-        answer = responses.RedirectResponse(f"/{place}/", 303)
+        answer = responses.RedirectResponse(f"/{self.place}/", 303)
         # Requests of other sites' pages do not carry it (`strict`).
-        more: dict[str, Any] = {"path": f"/{place}/", "httponly": True, "samesite": "strict"}
-        answer.set_cookie(cookie(request), token, **more)
+        more: dict[str, Any] = {"path": f"/{self.place}/", "httponly": True, "samesite": "strict"}
+        answer.set_cookie(_cookie(request), self.token, **more)
         return answer
 
-    def offer(request: Request) -> responses.Response:
-        known = fits(request.cookies.get(cookie(request), ""))
-        return responses.JSONResponse(offered.as_data()) if known else stranger
+    def _offer(self, request: Request) -> responses.Response:
+        known = self._fits(request.cookies.get(_cookie(request), ""))
+        return responses.JSONResponse(self.offered.as_data()) if known else _refusal()
 
-    async def live(socket: WebSocket) -> None:
-        if not fits(socket.cookies.get(cookie(socket), "")):
+    def _fits(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self.token.encode())
+
+    async def _live(self, socket: WebSocket) -> None:
+        if not self._fits(socket.cookies.get(_cookie(socket), "")):
             await socket.close(REFUSED)
             return
         await socket.accept()
-        if len(pages) >= MOST_PAGES:
+        if len(self.open) >= MOST_PAGES:
             problem = f"{MOST_PAGES} pages are open already. Close one, then reload."
             await socket.close(_BUSY, problem)
             return
-        pages.add(socket)
+        self.open.add(socket)
         try:
-            await PageSession(player, turns, SocketChannel(socket)).converse()
+            await PageSession(self.player, self.turns, SocketChannel(socket)).converse()
         except* UsageError as group:
             await socket.close(REFUSED, str(group.exceptions[0])[:120])
         except* WebSocketDisconnect:
             pass
         finally:
-            pages.remove(socket)
+            self.open.remove(socket)
 
-    def text(path: str, made: Callable[[], str], kind: str) -> Route:
-        return Route(path, lambda _: responses.Response(made(), media_type=kind))
 
-    routes = [
-        Route("/", page),
-        Route("/offer.json", offer),
-        text("/plots.js", plots_module, "text/javascript"),
-        text("/play.css", style, "text/css"),
-        text("/share.html", shared_page, "text/html"),
-        WebSocketRoute("/live", live),
-        Mount("/", StaticFiles(directory=PAGE)),
-    ]
-    return Guard(Starlette(routes=[Mount(f"/{place}", routes=routes)]), place)
+def _cookie(connection: HTTPConnection) -> str:
+    """Name the cookie by the port that the browser sees, which ssh -L may change."""
+    return f"tcplab-play-{connection.url.port or 80}"
+
+
+def _refusal() -> responses.Response:
+    return responses.PlainTextResponse(f"{_STRANGER}\n", 403)
+
+
+def _text(path: str, made: Callable[[], str], kind: str) -> Route:
+    return Route(path, lambda _: responses.Response(made(), media_type=kind))
 
 
 class SocketChannel:

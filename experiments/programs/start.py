@@ -10,7 +10,7 @@ from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import Any, Literal, Unpack, cast
 
-from experiments.programs.folders import OF_IMAGE, environment, folders_for
+from experiments.programs.folders import OF_IMAGE, VisibleFolders, environment, folders_for
 from experiments.programs.links import channel
 from experiments.programs.network import Network
 from experiments.programs.program import SECOND, Program
@@ -25,6 +25,7 @@ from testbed.host.processes import claimed_processor
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Limits
 from testbed.lab.kernel import DEFAULT
+from testbed.lab.ready import Lab
 from testbed.virtual.guest import GuestSettings, guest
 from testbed.virtual.run import compiled_code
 from testbed.virtual.sandbox import Sandbox
@@ -143,16 +144,7 @@ def started(
             clock=clock,
             computing=computing,
         )
-        spec = DrivenSpec(
-            topology,
-            visible.for_guest if visible else OF_IMAGE,
-            tuple(options.sysctls.items()),
-            options.captures,
-            _ANY_SIZE if options.whole_packets else WHOLE,
-        )
-        tunnel = ready.tunnel.read_bytes() if ready.tunnel.is_file() else b""
-        more: dict[str, Any] = {"ahead": True, "open_vswitch": False, "seed": seed, "clock": clock}
-        archive = job_archive(_JOB, to_data(spec), {DRIVER: tunnel}, **more)
+        archive = _archive(_spec(topology, visible, options), ready, seed, clock)
         running = stack.enter_context(guest(settings, compiled_code(ready), archive))
         running.first_message("The network", _BOOT + len(topology.nodes))
         foreign = options.root or options.image
@@ -171,6 +163,24 @@ def started(
         )
         yield network
         network.end()
+
+
+def _spec(
+    topology: TopologySpec, visible: VisibleFolders | None, options: NetworkOptions
+) -> DrivenSpec:
+    return DrivenSpec(
+        topology,
+        visible.for_guest if visible else OF_IMAGE,
+        tuple(options.sysctls.items()),
+        options.captures,
+        _ANY_SIZE if options.whole_packets else WHOLE,
+    )
+
+
+def _archive(spec: DrivenSpec, ready: Lab, seed: int, clock: int) -> bytes:
+    tunnel = ready.tunnel.read_bytes() if ready.tunnel.is_file() else b""
+    more: dict[str, Any] = {"ahead": True, "open_vswitch": False, "seed": seed, "clock": clock}
+    return job_archive(_JOB, to_data(spec), {DRIVER: tunnel}, **more)
 
 
 def _clock(text: str) -> int:
