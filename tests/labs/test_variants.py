@@ -63,7 +63,7 @@ def test_variants_show_the_claim_and_are_even(
     ] == []
     assert max(unevenness(by_variant).values()) <= MOST_UNEVEN
     for question, (reference, misled) in RULES.get(name, {}).items():
-        results = found.hidden[question]
+        results = found.markers[0].hidden[question]
         assert scored(read_rule(reference), results).share >= 0.6
         assert scored(read_rule(misled), results).share <= 0.1
     for carried in found.carried:
