@@ -119,7 +119,7 @@ def test_thirty_texts_are_read_by_keys(sack: LabSpec, key: Key, tmp_path: Path) 
     cases = [apply_overrides(case, sack, decided) for case in cases]
     check_feedback(sack, cases, decided)
     with browser(tmp_path / "again") as page:
-        graded = replace(graded, cases=cases, overrides=decided)
+        graded = replace(graded, cases=cases, decisions=decided)
         again = reading_page(graded, {c: c.student for c in cases})
         opened(page, again, tmp_path)
         assert page.run(_PROGRESS).startswith(f"{STUDENTS} of {STUDENTS} read")
