@@ -47,12 +47,6 @@ class CompiledModules:
         folder, _, _file = self._modules[name][2].rpartition("/")
         return zipimporter(folder).get_source(name) if folder.startswith(ARCHIVE) else None
 
-    def get_data(self, file: str) -> bytes:
-        """Return a table next to a module of tcplab (importlib.abc.ResourceLoader)."""
-        from zipimport import zipimporter
-
-        return zipimporter(ARCHIVE).get_data(file)
-
 
 def begin(modules: "dict[str, Row]", size: int, path: list[str]) -> None:
     """Run the job of the command line; the program ends in `size` bytes of codes of modules."""

@@ -137,7 +137,6 @@ def _all_files() -> list[Path]:
 _CODE = (
     "topologies/*.py",
     "topologies/disciplines/*.py",
-    "topologies/disciplines/*.csv",
     "testbed/__init__.py",
     "testbed/guest/*.py",
     "experiments/__init__.py",
@@ -182,7 +181,7 @@ def code_digest() -> str:
 
 def travelling_modules() -> list[str]:
     """Return the names of the modules that travel."""
-    names = sorted(name[:-3] for name in _code() if name.endswith(".py") and name != "__main__.py")
+    names = sorted(name.removesuffix(".py") for name in _code() if name != "__main__.py")
     return [name.replace("/", ".").removesuffix(".__init__") for name in names]
 
 

@@ -1,18 +1,14 @@
 """The table of queueing disciplines, which everything reads that treats them differently.
 
-A new one is a class in the file of its kind, an entry here, and rows of parameters.csv, or a class
-of another package with an entry point in the group `tcplab.disciplines`. Its module travels into
-guests, so it imports topologies.disciplines.base and the standard library only.
+A new one is a class in the file of its kind and an entry here, or a class of another package with
+an entry point in the group `tcplab.disciplines`. Its module travels into guests, so it imports
+topologies.disciplines.base and the standard library only.
 """
 
-import csv
 from functools import cache
 from importlib import import_module
-from pathlib import Path
-from typing import Any
 
-from topologies import units
-from topologies.disciplines.base import Bfifo, Choice, Discipline, Fifo, Setting, flag
+from topologies.disciplines.base import Bfifo, Discipline, Fifo
 from topologies.disciplines.managed import Cake, Codel, Dualpi2, Fq, FqCodel, FqPie, Hhf, Pie
 from topologies.disciplines.red import Choke, Gred, Red, Sfq
 from topologies.errors import named
@@ -23,37 +19,6 @@ _KINDS: tuple[type[Discipline], ...] = (
     *(Bfifo, Choke, Dualpi2, FqPie, Gred, Hhf),
 )
 _BUILT_IN = {kind.name: kind() for kind in _KINDS}
-
-
-def _parameter(row: dict[str, str]) -> Setting | Choice:
-    """Return the parameter of a row: lowest and highest value, then words for some, or choices.
-
-    A choice may have tc's words and the value in tc's JSON, as VALUE|WORDS|JSON.
-    """
-    name, kind, values, meaning = (row[column] for column in ("name", "kind", "values", "meaning"))
-    more: dict[str, Any] = dict(pair.split("=") for pair in row["more"].split())
-    if kind == "flag":
-        return flag(name, meaning, **more)
-    if kind == "choice":
-        parts = [(3 * value.split("|"))[:3] for value in values.split(", ")]
-        choices = [
-            (value, tc, int(seen) if seen.isdecimal() else seen) for value, tc, seen in parts
-        ]
-        return Choice(name, meaning, tuple(choices), **more)
-    low, high, *others = values.split()
-    words: Any = tuple(tuple(word.split("=")) for word in others)
-    scale = float(more.pop("scale", 0))
-    return Setting(
-        name, getattr(units, kind), meaning, low, high, scale=scale, keywords=words, **more
-    )
-
-
-_TABLE = Path(__file__).with_name("parameters.csv")
-# A guest's is in an archive, from which its loader reads.
-_TEXT = globals()["__loader__"].get_data(str(_TABLE)).decode()
-for _row in csv.DictReader(_TEXT.splitlines()):
-    _BUILT_IN[_row["discipline"]].parameters += (_parameter(_row),)
-
 OFFERED: dict[str, str] = {}
 """Places, as MODULE:CLASS, of the disciplines of other packages; the job fills it in a guest."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from topologies.errors import UsageError, named
-from topologies.units import Duration, Frequency, Quantity, Rate, Share
+from topologies.units import Count, Duration, Frequency, Quantity, Rate, Share, Size
 
 _IN_TC: dict[type[Quantity], float] = {Duration: 1e3, Rate: 8, Share: 1e10, Frequency: 1e6}
 """Base units of 1 in tc's JSON: microseconds, bytes a second, wholes, hertz."""
@@ -124,6 +124,23 @@ def flag(name: str, meaning: str, off: str | None = None, key: str = "", needs: 
     return Choice(name, meaning, (("on", name, True), ("off", without, False)), key, needs)
 
 
+def words_of(name: str, meaning: str, *values: str, needs: str = "") -> Choice:
+    """Return a parameter whose values are words of tc, which names no such group, and of JSON."""
+    choices = tuple((value, value, value) for value in values)
+    return Choice(name, meaning, choices, needs=needs)
+
+
+TARGET = Setting("target", Duration, "Delay of packets that the queue tends to.", "1us", "1s")
+INTERVAL = Setting("interval", Duration, "Longest round trip that is expected.", "1us", "10s")
+CE_THRESHOLD = Setting(
+    "ce_threshold", Duration, "All packets that waited longer are marked.", "1us", "10s"
+)
+ECN = flag("ecn", "Packets of flows with ECN are marked and not dropped.")
+FLOWS = Setting("flows", Count, "Queues into which flows are hashed.", "1", "65536")
+QUANTUM = Setting("quantum", Size, "Bytes of a flow's turn.", "256B", "1MiB")
+MEMORY = Setting("memory_limit", Size, "Memory of all waiting packets.", "2KiB", "2000MB")
+
+
 Settings = Iterable[tuple[str, str]]
 
 
@@ -147,8 +164,7 @@ class Discipline:
     """Number and format of each parameter in netlink, if the tc of Debian 12 does not know it."""
     counters: tuple[str, ...] = ()  # its counters in netlink, of 32 bits each, for the same reason
     trial = ""  # tc's words for a trial without a channel; empty if every kernel has the discipline
-    parameters: tuple[Setting | Choice, ...] = ()
-    """Its parameters, by the names of its manual page; those of built-in ones are in a table."""
+    parameters: tuple[Setting | Choice, ...] = ()  # its parameters, by the names of its manual page
 
     @property
     def kind(self) -> str:

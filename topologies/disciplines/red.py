@@ -3,11 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-from topologies.disciplines.base import Discipline, Settings
+from topologies.disciplines.base import ECN, QUANTUM, Choice, Discipline, Setting, Settings, flag
 from topologies.errors import UsageError
-from topologies.units import Count, Packets, Size
+from topologies.units import Count, Packets, Share, Size
 
-_EACH = {"min", "max", "probability", "ecn", "harddrop"}
+_PROBABILITY = Setting(
+    "probability", Share, "Greatest probability of an early drop.", "0.0001%", "100%"
+)
+_ECN = flag("ecn", ECN.meaning, off="")
+_EACH = (
+    Setting("min", Size, "Average length from which packets are dropped.", "1B", "1GiB"),
+    Setting("max", Size, "Average length at which the probability is reached.", "1B", "1GiB"),
+    _PROBABILITY,
+    _ECN,
+    flag("harddrop", "Above max packets are dropped even if they could be marked.", off=""),
+)
 """Parameters of red and gred; sfq has them for each flow."""
 
 
@@ -32,6 +42,11 @@ class Red(Discipline):
     in_bytes = True
     early_drops: tuple[str, ...] = ("early",)
     marks: tuple[str, ...] = ("marked",)
+    parameters: tuple[Setting | Choice, ...] = (
+        *_EACH,
+        flag("nodrop", "With ecn, packets that cannot be marked are kept.", off=""),
+        flag("adaptive", "The probability follows the average (Floyd and others, 2001).", off=""),
+    )
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
         if given:
@@ -59,6 +74,7 @@ class Gred(Red):
     name, title, trial = "gred", "gred: red with virtual queues", "gred setup DPs 1 default 0"
     early_drops = ("drops", "pdrop")
     marks = ("prob_mark", "forced_mark")
+    parameters = _EACH
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
         return f"setup DPs 1 default 0 limit {queue * frame}"
@@ -77,6 +93,14 @@ class Choke(Discipline):
     trial = "choke limit 60 min 5 max 20 avpkt 1000 bandwidth 1mbit probability 0.02"
     since, shortest = "3.0", 10
     early_drops, marks = ("drops", "pdrop"), ("marked",)
+    parameters = (
+        Setting("min", Packets, "Average length from which packets are dropped.", "1", "1000000"),
+        Setting(
+            "max", Packets, "Average length at which the probability is reached.", "2", "1000000"
+        ),
+        _PROBABILITY,
+        _ECN,
+    )
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
         chosen = {"probability": "2%", "ecn": "on"} | dict(given)
@@ -94,12 +118,21 @@ class Sfq(Discipline):
     shortest, is_fair = 2, True
     early_drops = ("prob_drop+forced_drop",)
     marks = ("prob_mark+prob_mark_head+forced_mark+forced_mark_head",)
+    parameters = (
+        Setting("depth", Packets, "Packets of one flow.", "1", "127"),
+        Setting("flows", Count, "Most flows, up to the queue's packets.", "1", "65408"),
+        Setting("divisor", Count, "Size of the hash table, a power of two.", "256", "65536"),
+        Setting("perturb", Count, "Seconds between two changes of the hash.", "1", "3600"),
+        QUANTUM,
+        flag("headdrop", "Packets are dropped at the head of a flow's queue.", off=""),
+        *_EACH,
+    )
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
         """Return tc's words; absent bounds follow from the queue (tc-sfq(8)). Raises UsageError."""
         size, chosen = queue * frame, dict(given)
         words = f"limit {queue} depth {chosen.pop('depth', min(queue, 127))}"
-        if _EACH & chosen.keys():
+        if {each.name for each in _EACH} & set(chosen):
             high = Size.parse(chosen.pop("max", str(Size(size // 4)))).base
             low = Size.parse(chosen.pop("min", str(Size(high // 3)))).base
             _require_order(self.name, low, high, size, "bytes")
