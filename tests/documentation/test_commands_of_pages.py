@@ -12,7 +12,6 @@ import pytest
 from experiments.cli.commands import tcplab
 from experiments.study.catalogue import catalogue
 from tests.documentation.typed_commands import ROOT, commands, gallery_commands, pages
-from topologies.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +25,9 @@ def files_of_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TCPLAB_LABS", "")  # `--labs` sets it: it is put back afterwards
     monkeypatch.delenv("TCPLAB_LABS")
     monkeypatch.setattr("experiments.study.catalogue.add_studies", lambda folders: None)
+    monkeypatch.setattr("labs.definition.catalogue.find", lambda name: name)
+    monkeypatch.setattr("labs.definition.assignment.read_assignment", lambda folder: folder)
+    monkeypatch.setattr("labs.commands.read_course", lambda file: file)
 
 
 def parsed(words: list[str]) -> None:
@@ -48,8 +50,6 @@ def check(words: list[str]) -> None:
             return  # a reader's own study, whose parameters are in the reader's file
     try:
         parsed(words)
-    except UsageError:
-        pass  # names a lab or folder of the reader's, which is looked up behind the parser
     except click.exceptions.Exit as done:
         assert done.exit_code == 0
     except click.UsageError as error:
